@@ -1,0 +1,30 @@
+/** Ids: random ones for calls and sessions, derived ones for what the config names. */
+import { createHash } from "node:crypto";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export function isUuid(text: string): boolean {
+  return text.length === 36 && UUID.test(text);
+}
+
+/** Name-based UUID (version 5, RFC 9562): the same for the same namespace and name, for ever. */
+export function uuidV5(namespace: string, name: string): string {
+  const hash = createHash("sha1")
+    .update(Buffer.from(namespace.replaceAll("-", ""), "hex"))
+    .update(name, "utf8")
+    .digest();
+  hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x50;
+  hash[8] = ((hash[8] ?? 0) & 0x3f) | 0x80;
+  const hex = hash.toString("hex", 0, 16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** A positive 31-bit integer derived from a UUID: the `id` of a project that gives none. */
+export function numericId(uuid: string): number {
+  return (createHash("sha256").update(uuid.toLowerCase()).digest().readUInt32BE(0) & 0x7fffffff) || 1;
+}
+
+/** First 8 hex digits of the SHA-256: how a secret is shown where it may not be. */
+export function fingerprint(secret: string): string {
+  return createHash("sha256").update(secret, "utf8").digest("hex").slice(0, 8);
+}

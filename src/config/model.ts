@@ -1,0 +1,242 @@
+/**
+ * What a configuration is once it is resolved: every reference replaced, every default filled in, every
+ * cross-reference known to hold. Plain data in the YAML's own names, so that it can cross to a worker thread and
+ * be compared. Nothing here knows how it is run.
+ */
+import type { Money } from "../base/money.ts";
+import type { JsonSchema, Scope } from "../plugin/index.ts";
+
+export interface ResolvedConfig {
+  readonly version: 1;
+  readonly server: ServerConfig;
+  readonly admin: AdminConfig;
+  readonly state: StateConfig;
+  readonly log: { readonly level: LogLevel; readonly content: "none" | "redacted" | "full" };
+  readonly telemetry: {
+    readonly otlp: {
+      readonly endpoint: string | null;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly content: boolean;
+    };
+  };
+  readonly network: { readonly allow: readonly string[] };
+  /** Module files (absolute) or package names, in load order. */
+  readonly plugins: readonly PluginModule[];
+  readonly providers: Readonly<Record<string, ProviderConfig>>;
+  readonly prices: readonly PriceConfig[];
+  readonly control_plane: { readonly tokens: readonly { readonly name: string; readonly hash: string }[] };
+  readonly projects: readonly ProjectConfig[];
+}
+
+export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
+
+export interface ServerConfig {
+  readonly host: string;
+  readonly port: number;
+  readonly max_body_bytes: number;
+  readonly request_timeout_ms: number;
+  readonly drain_timeout_ms: number;
+  readonly body_timeout_ms: number;
+  readonly trusted_proxies: readonly string[];
+  readonly expose_config_hash: boolean;
+}
+
+export interface AdminConfig {
+  readonly enabled: boolean;
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface StateConfig {
+  readonly driver: string;
+  readonly directory: string;
+  readonly snapshot_interval_seconds: number;
+  readonly on_error: "degrade" | "refuse";
+  readonly url: string;
+  readonly key_prefix: string;
+  readonly on_unavailable: "deny" | "allow";
+  readonly max_sessions: number;
+}
+
+/** A module that registers plugins. `version` is the hash of a local file's text: a changed file is loaded anew. */
+export interface PluginModule {
+  /** Absolute path, or package name. */
+  readonly specifier: string;
+  /** Where a package is resolved from: the folder of the config file that names it. */
+  readonly from: string;
+  readonly version: string;
+  readonly at: SourcePlace;
+}
+
+/** Where something stands in the YAML, for errors that show only later. */
+export interface SourcePlace {
+  readonly file: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface ProviderConfig {
+  readonly enabled: boolean;
+  /** null: the provider's own. */
+  readonly base_url: string | null;
+  readonly timeout_ms: number;
+  readonly first_byte_timeout_ms: number;
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+/** USD per 1,000,000 tokens. */
+export interface PriceConfig {
+  readonly provider: string;
+  readonly model: string;
+  readonly input: Money;
+  readonly output: Money;
+  readonly cached_input: Money | null;
+}
+
+export type ProjectType = "ai_gateway" | "ai_wrapper" | "proxy";
+
+export interface ProjectConfig {
+  readonly uuid: string;
+  readonly id: number;
+  readonly name: string;
+  readonly type: ProjectType;
+  readonly credentials: readonly CredentialConfig[];
+  readonly tokens: readonly TokenConfig[];
+  readonly stages: readonly StageUse[];
+  /** Provider templates are already applied. */
+  readonly endpoints: readonly EndpointConfig[];
+  readonly aliases: readonly AliasConfig[];
+  readonly proxy_endpoints: readonly ProxyEndpointConfig[];
+  readonly oauth_connections: readonly OAuthConnectionConfig[];
+  readonly mcp_servers: readonly McpServerConfig[];
+  readonly webhooks: readonly WebhookConfig[];
+}
+
+export interface CredentialConfig {
+  readonly name: string;
+  readonly provider: string;
+  readonly api_key: string;
+  readonly base_url: string | null;
+  readonly is_active: boolean;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly at: SourcePlace;
+}
+
+export interface TokenConfig {
+  /** The config's integer or string, as text; derived from the hash when absent. */
+  readonly id: string;
+  readonly name: string;
+  /** `sha256:` and 64 hex digits in lower case. */
+  readonly hash: string;
+  readonly scopes: readonly Scope[];
+  readonly is_active: boolean;
+  readonly monthly_budget_usd_cap: Money | null;
+  /** Unix milliseconds. */
+  readonly expires_at: number | null;
+}
+
+/** A third-party stage in use. */
+export interface StageUse {
+  readonly use: string;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly at: SourcePlace;
+}
+
+/** A guardrail in use. Options may stand beside `use` or under `options`; here they are one. */
+export interface GuardrailUse {
+  readonly use: string;
+  readonly on: readonly ("input" | "output")[];
+  readonly on_error: "block" | "allow";
+  readonly timeout_ms: number;
+  readonly isolate: boolean;
+  readonly shadow: boolean;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly at: SourcePlace;
+}
+
+export interface FailoverEntry {
+  readonly credential: string;
+  readonly model: string;
+}
+
+/** What endpoints and aliases share: routing, limits, budgets, guardrails. */
+export interface CallSettings {
+  readonly provider: string;
+  readonly model: string;
+  readonly credential: string;
+  readonly failover: readonly FailoverEntry[];
+  readonly temperature: number | null;
+  readonly top_p: number | null;
+  readonly max_output_tokens: number;
+  readonly usage_hard_limit_tokens: number | null;
+  readonly monthly_budget_usd: Money | null;
+  readonly budget_estimate: "worst_case" | "expected";
+  readonly estimated_cost_per_1k_tokens_usd: Money | null;
+  readonly rate_limit_per_minute: number | null;
+  readonly rate_limit_per_hour: number | null;
+  readonly guardrails: readonly GuardrailUse[];
+}
+
+export interface EndpointConfig extends CallSettings {
+  readonly name: string;
+  readonly uuid: string;
+  readonly slug: string;
+  readonly description: string;
+  readonly is_active: boolean;
+  readonly expose_as_mcp_tool: boolean;
+  readonly streaming_enabled: boolean;
+  readonly sessions_enabled: boolean;
+  readonly session_ttl_seconds: number;
+  readonly session_max_messages: number;
+  readonly session_max_tokens: number | null;
+  readonly session_overflow: "trim" | "reject";
+  readonly prompt: string;
+  readonly user_prompt_template: string;
+  readonly input_schema: JsonSchema | null;
+  readonly output_schema: JsonSchema | null;
+  readonly stages: readonly StageUse[];
+  readonly at: SourcePlace;
+}
+
+export interface AliasConfig extends CallSettings {
+  readonly alias: string;
+  readonly at: SourcePlace;
+}
+
+export interface ProxyEndpointConfig {
+  readonly slug: string;
+  readonly upstream_url: string;
+  readonly allowed_methods: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly oauth_connection: string | null;
+  readonly timeout_ms: number;
+  readonly is_active: boolean;
+  readonly rate_limit_per_minute: number | null;
+  readonly rate_limit_per_hour: number | null;
+}
+
+export interface OAuthConnectionConfig {
+  readonly name: string;
+  readonly token_url: string;
+  readonly client_id: string;
+  readonly client_secret: string;
+  readonly grant: "client_credentials" | "refresh_token";
+  readonly refresh_token: string | null;
+  readonly scopes: readonly string[];
+}
+
+export interface McpServerConfig {
+  readonly name: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly is_active: boolean;
+}
+
+export interface WebhookConfig {
+  readonly name: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly active: boolean;
+  /** One, or two during rotation. */
+  readonly secret: readonly string[];
+}

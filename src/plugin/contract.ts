@@ -1,0 +1,228 @@
+/**
+ * The plugin contract. Every stage, guardrail and provider of the gateway, built in or a third party's, is an object
+ * of one of these shapes, made with its `define` function. This folder imports nothing of src, and plugins import
+ * nothing else of it.
+ */
+import type { ChatChunk, ChatResult, JsonSchema, ProviderRequest } from "./chat.ts";
+import type { GatewayError } from "./errors.ts";
+import type { CallEnd, Exchange, VerdictRecord } from "./exchange.ts";
+import type { Host } from "./host.ts";
+import type { Provider, WireFormat } from "./provider.ts";
+
+/** The ordered chain. A request walks down it, an answer walks back up. */
+export const STAGES = [
+  "authenticate",
+  "limit",
+  "budget",
+  "guard",
+  "validate",
+  "prepare",
+  "call",
+  "check",
+  "record",
+] as const;
+
+export type Stage = (typeof STAGES)[number];
+
+/** Synchronous until a promise shows: the chain awaits only what is thenable. */
+export type MaybePromise<T> = T | Promise<T>;
+
+/** undefined: go on. GatewayError: refuse. ChatResult: answer without asking a provider. */
+export type Outcome = undefined | GatewayError | ChatResult;
+
+/** What every plugin has. */
+export interface PluginBase {
+  /** Version of this contract. */
+  readonly api: 1;
+  /** What configs call it: kebab-case or snake_case, unique per kind. */
+  readonly name: string;
+  /** One sentence, for `sluice schema` and editors. */
+  readonly description: string;
+  /** JSON Schema (2020-12) of its options. Checked at load; errors show the line in the YAML. */
+  readonly schema: JsonSchema;
+  /** Options that the schema accepts, for docs and for the tester. */
+  readonly examples: readonly unknown[];
+}
+
+/** A plugin that stands at one stage of the chain. */
+export interface StagePlugin<C = unknown> extends PluginBase {
+  readonly kind: "stage";
+  readonly stage: Stage;
+  /** Called once per different config and generation; build tables, patterns and pools here. */
+  setup(config: C, host: Host): MaybePromise<Hooks>;
+}
+
+/** What a stage does. All optional: presence is registration. Request hooks run down the chain, the others up it. */
+export interface Hooks {
+  /** Before the provider is asked. In stage authenticate the body has not been read yet. */
+  request?(x: Exchange): MaybePromise<Outcome>;
+  /** Stage `call` only, and exactly one: asks the targets, in order. */
+  call?(x: Exchange, targets: readonly Target[]): MaybePromise<Answer>;
+  /** A whole answer came: return it, another one, or a refusal. Not called for streams. */
+  response?(x: Exchange, result: ChatResult): MaybePromise<ChatResult | GatewayError>;
+  /** A streamed answer begins: return a hook for its chunks, or undefined to see none. */
+  stream?(x: Exchange): ChunkHook | undefined;
+  /** The answer is final, as the client sees it. What is stored here is stored before the client has its last byte. */
+  commit?(x: Exchange, result: ChatResult): MaybePromise<void>;
+  /** Always, once, however the call ended. Runs up the chain; what it returns is awaited but delays no client. */
+  finish?(x: Exchange, end: CallEnd): MaybePromise<void>;
+  /** The last generation that uses this instance has retired. */
+  close?(): MaybePromise<void>;
+}
+
+/** Per-stream state of one hook. */
+export interface ChunkHook {
+  /** Return the chunk, another one, null to hold it back, or a refusal that ends the stream. */
+  chunk(c: ChatChunk): MaybePromise<ChatChunk | GatewayError | null>;
+  /** The answer is complete: return what was held back, if anything, or a refusal. */
+  end?(): MaybePromise<ChatChunk | GatewayError | null>;
+}
+
+/** What stage `call` returns: a whole answer, a stream that has begun, or a refusal. */
+export type Answer = ChatResult | AnswerStream | GatewayError;
+
+/** A streamed answer whose first content has come. */
+export interface AnswerStream {
+  readonly kind: "stream";
+  readonly id: string;
+  readonly model: string;
+  /** Provider key, for log and metrics. */
+  readonly provider: string;
+  /** Takes over delivery: what has come so far is given at once, in order. Called once. */
+  attach(sink: ChunkSink): void;
+  /** Holds back the provider (a slow client). */
+  pause(): void;
+  resume(): void;
+  /** Ends the provider's call. No further event comes. Harmless after the end. */
+  cancel(): void;
+}
+
+/** Where the events of a streamed answer go. Exactly one of `end` and `fail` comes, last. */
+export interface ChunkSink {
+  /** All events of one network read, in order: written to the client in one piece. */
+  batch(chunks: readonly ChatChunk[]): void;
+  /** The provider's completion signal was seen. */
+  end(): void;
+  fail(failure: GatewayError): void;
+}
+
+/** One entry of the ordered list of models to try: the primary first, then the failover entries. */
+export interface Target {
+  /** Key of the provider, e.g. `openai`. */
+  readonly provider: string;
+  /** Label for messages, e.g. `OpenAI`. */
+  readonly label: string;
+  readonly model: string;
+  readonly credential: string;
+  /** False when `providers.<key>.enabled` is. */
+  readonly enabled: boolean;
+  /** False when the credential's `is_active` is. */
+  readonly active: boolean;
+  readonly client: Provider;
+  /** The endpoint's settings with this target's model, ready but for its messages. */
+  readonly settings: Omit<ProviderRequest, "messages">;
+}
+
+/** A provider plugin: how one vendor's models are asked. */
+export interface ProviderPlugin<C = unknown> extends PluginBase {
+  readonly kind: "provider";
+  /** For messages: `Provider call failed: <label> 500: …`. */
+  readonly label: string;
+  /** Where requests go when neither credential nor `providers.<key>` says; undefined: one must say. */
+  readonly defaultBaseUrl: string | undefined;
+  /** False: a credential needs no `api_key`. */
+  readonly needsApiKey: boolean;
+  /**
+   * Returns a `WireFormat` (pure translation; sockets, timeouts and framing are the gateway's) or a `Provider` of its
+   * own. `config` is a credential's `options`, checked against `schema`.
+   */
+  setup(config: C, host: Host): MaybePromise<WireFormat | Provider>;
+}
+
+/** A guardrail: judges texts on their way in and out. */
+export interface GuardrailPlugin<C = unknown> extends PluginBase {
+  readonly kind: "guardrail";
+  setup(config: C, host: Host): MaybePromise<Guardrail>;
+}
+
+export interface Guardrail {
+  /** Says what to do with one text. Sync or async; an async one is bounded by `timeout_ms`. */
+  judge(text: string, about: TextAbout): MaybePromise<Verdict>;
+  /**
+   * The longest match it can find, in UTF-16 code units: on a stream so much text is held back, so that a match
+   * across chunks is seen whole. At most 8192. "whole" (the default): the answer is held to its end.
+   */
+  readonly window?: number | "whole";
+  close?(): MaybePromise<void>;
+}
+
+/** What is known about a judged text beside the text. */
+export interface TextAbout {
+  readonly side: "input" | "output";
+  readonly role: "system" | "user" | "assistant";
+  /** Code units of this side in all: of all messages of the call, or of the answer up to the end of this text. */
+  readonly totalCharacters: number;
+  /** True when this is the window of a stream whose end has not come. */
+  readonly partial: boolean;
+  readonly exchange: Exchange;
+}
+
+/** undefined: pass. */
+export type Verdict = undefined | Block | Replace;
+
+export interface Block {
+  readonly verdict: "block";
+  /** What the client gets. Made with `reject` or `refuse`. */
+  readonly error: GatewayError;
+  /** For the log: which rule, which kind; none of the text. */
+  readonly reason: string;
+}
+
+export interface Replace {
+  readonly verdict: "replace";
+  /** Spans to replace: ascending, not overlapping, in code units of the judged text. */
+  readonly edits: readonly Edit[];
+  /** For the log: which rule, which kind; none of the text. */
+  readonly reason: string;
+}
+
+export interface Edit {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Any plugin that a module may export. */
+export type Plugin = StagePlugin<never> | ProviderPlugin<never> | GuardrailPlugin<never>;
+
+/** Makes a stage plugin. */
+export function definePlugin<C>(plugin: Omit<StagePlugin<C>, "api" | "kind">): StagePlugin<C> {
+  return { api: 1, kind: "stage", ...plugin };
+}
+
+/** Makes a provider plugin. */
+export function defineProvider<C>(plugin: Omit<ProviderPlugin<C>, "api" | "kind">): ProviderPlugin<C> {
+  return { api: 1, kind: "provider", ...plugin };
+}
+
+/** Makes a guardrail. */
+export function defineGuardrail<C>(plugin: Omit<GuardrailPlugin<C>, "api" | "kind">): GuardrailPlugin<C> {
+  return { api: 1, kind: "guardrail", ...plugin };
+}
+
+/** A verdict that refuses. `error` is what the client gets, `reason` what the log says. */
+export function block(error: GatewayError, reason: string): Block {
+  return { verdict: "block", error, reason };
+}
+
+/** A verdict that replaces spans of the text. `edits`: ascending, not overlapping. */
+export function replace(edits: readonly Edit[], reason: string): Replace {
+  return { verdict: "replace", edits, reason };
+}
+
+/** True when a hook or guardrail answered with a promise. */
+export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
+  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
+}
+
+export type { VerdictRecord };

@@ -1,0 +1,186 @@
+/**
+ * The object a hook receives: one call, from its arrival to its end. Fields marked "from stage X" hold their empty
+ * value before it. Hooks read it and return outcomes; what they may change is said at the field.
+ */
+import type { ChatResult, FinishReason, Message, Usage } from "./chat.ts";
+import type { GatewayError } from "./errors.ts";
+
+/** A family of routes. */
+export type Surface = "chat" | "wrapper" | "mcp" | "proxy" | "listing";
+
+/** A permission of a token. `control` belongs to control-plane tokens only. */
+export type Scope = "chat" | "models" | "admin" | "mcp" | "proxy" | "control";
+
+/** The project a call is for. `uuid` is what the path says, also when no such project exists (`name` is "" then). */
+export interface ProjectRef {
+  readonly uuid: string;
+  readonly id: number;
+  readonly name: string;
+}
+
+/** The endpoint a call is for; `slug` is "" before it is known (stage authenticate). */
+export interface EndpointRef {
+  readonly uuid: string;
+  readonly slug: string;
+  readonly name: string;
+}
+
+/** The token a call came with; `id` is "" before it is accepted (stage authenticate). */
+export interface TokenRef {
+  /** As the config gives it, in text: unique within its project. */
+  readonly id: string;
+  readonly name: string;
+  readonly projectUuid: string;
+  readonly scopes: readonly Scope[];
+  /** Monthly spend cap over all surfaces, in nano-dollars; undefined: none. */
+  readonly monthlyCapNanoUsd: number | undefined;
+  /** The cap as the config writes it, for messages. */
+  readonly monthlyCapText: string;
+}
+
+/** Anything that must be admitted before a call may go on. See `Exchange.claim`. */
+export type Claim = RateClaim | SpendClaim;
+
+/** At most `limit` admissions in any span of `windowMs`, wherever it starts. */
+export interface RateClaim {
+  readonly kind: "rate";
+  /** What is counted, e.g. `rate:<project uuid>/<slug>:minute`. Survives reloads. At most 512 characters. */
+  readonly key: string;
+  /** At least 1. */
+  readonly limit: number;
+  readonly windowMs: number;
+  /** Words the refusal. `retryAfterSeconds`: whole seconds, at least 1, after which one call would be admitted. */
+  refuse(retryAfterSeconds: number): GatewayError;
+}
+
+/** Reserves an estimate against a monthly sum (UTC months). Replaced by the actual cost when the call ends. */
+export interface SpendClaim {
+  readonly kind: "spend";
+  /** Whose money, e.g. `spend:<project uuid>/<slug>`. Survives reloads. At most 512 characters. */
+  readonly key: string;
+  /** Nano-dollars a month; undefined: no cap, the sum is kept all the same. */
+  readonly capNanoUsd: number | undefined;
+  /** What the call may cost, in nano-dollars. */
+  readonly estimateNanoUsd: number;
+  /** The part of the estimate that is the input alone: what is settled when nobody can say more. */
+  readonly inputNanoUsd: number;
+  /** What the call did cost, in whole nano-dollars. Claims of one call agree on it; the first one's is logged. */
+  costNanoUsd(usage: Usage): number;
+  /** Words the refusal. `spentNanoUsd`: settled plus reserved in this month. */
+  refuse(spentNanoUsd: number): GatewayError;
+}
+
+/** What a guardrail said of one text, for log, metrics and audit. */
+export interface VerdictRecord {
+  readonly guardrail: string;
+  readonly side: "input" | "output";
+  readonly verdict: "pass" | "block" | "replace" | "error";
+  /** Judged and recorded, not acted on. */
+  readonly shadow: boolean;
+  /** Short, without any of the judged text. */
+  readonly reason: string;
+}
+
+/** One try of one target. */
+export interface Attempt {
+  readonly provider: string;
+  readonly model: string;
+  readonly credential: string;
+  /** `ok`, or the failure in short, credentials scrubbed. */
+  readonly outcome: string;
+  /** The provider's HTTP status, where it answered. */
+  readonly status: number | undefined;
+  readonly durationMs: number;
+}
+
+/** One call. */
+export interface Exchange {
+  /** UUID; also `X-Request-Id` and `meta.request_id`. */
+  readonly requestId: string;
+  readonly surface: Surface;
+  /** Unix milliseconds on arrival. */
+  readonly startedAtMs: number;
+  readonly method: string;
+  /** Path without the query. */
+  readonly path: string;
+  /** Request headers, names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The client's address; behind `server.trusted_proxies`, the one they report. */
+  readonly clientAddress: string;
+  /** The scope that the route asks for. */
+  readonly scope: Scope;
+  readonly project: ProjectRef;
+  /** From stage limit on. */
+  readonly endpoint: EndpointRef;
+  /** Set by stage authenticate, by whoever accepts the token. */
+  token: TokenRef;
+  /** The JSON body as received. From stage limit on. */
+  readonly body: Readonly<Record<string, unknown>>;
+  /** True when the answer goes out as events. */
+  readonly stream: boolean;
+  /** The messages as the client sent them. From stage limit on. */
+  readonly received: readonly Message[];
+  /** UTF-16 code units in `received`, summed. */
+  readonly receivedCharacters: number;
+  /** What goes to the model. Starts as `received`; guardrails and `prepare` put new lists in its place. */
+  messages: readonly Message[];
+  /** Id of the conversation when there is one. Set by stage prepare; shown as `meta.session_id`. */
+  sessionId: string | undefined;
+  /** Aborted when the client leaves, the call times out or the gateway stops. Made at first use. */
+  readonly signal: AbortSignal;
+  /** Tries so far. Added to by stage call. */
+  readonly attempts: Attempt[];
+  /** Verdicts so far, in order. Added to by the gateway. */
+  readonly verdicts: VerdictRecord[];
+  /** Private per-call storage of plugins; use `slot()` rather than this. */
+  readonly slots: Map<symbol, unknown>;
+  /**
+   * Asks for admission, in stages limit and budget. Claims are decided together, all or nothing, in the order made,
+   * in one step of the store, after the last hook of stage budget. A hook that makes claims and then refuses is asked
+   * after its claims: if they are refused that refusal wins; if not, they are kept and the hook's own refusal stands.
+   */
+  claim(claim: Claim): void;
+  /** Records a verdict of a guardrail that is not run by the gateway itself. */
+  verdict(record: VerdictRecord): void;
+}
+
+/** How a call ended. Handed to `finish`, once. */
+export interface CallEnd {
+  /** `done`: answered in full. `refused`: by a hook. `failed`: by the provider or a bug. `client_gone`: nobody listened. */
+  readonly outcome: "done" | "refused" | "failed" | "client_gone";
+  /** HTTP status of the answer; of a stream that failed after its first byte, the one it would have had. */
+  readonly status: number;
+  readonly error: GatewayError | undefined;
+  /** The answer as the client saw it, as far as it came. */
+  readonly result: ChatResult | undefined;
+  /** Which provider and model answered. */
+  readonly provider: string;
+  readonly model: string;
+  readonly usage: Usage | undefined;
+  readonly finishReason: FinishReason | undefined;
+  /** Settled cost; 0 where no price is known. */
+  readonly costNanoUsd: number;
+  readonly durationMs: number;
+  /** Milliseconds from arrival to the first byte of the answer; undefined when there was none. */
+  readonly firstByteMs: number | undefined;
+  /** Milliseconds spent in each stage that ran, keyed by its name. */
+  readonly stageMs: Readonly<Record<string, number>>;
+}
+
+/** Private per-call storage for one plugin. */
+export interface Slot<T> {
+  get(x: Exchange): T | undefined;
+  set(x: Exchange, value: T): void;
+}
+
+/** Makes a slot; `name` shows up in debuggers only, so two slots of one name do not meet. */
+export function slot<T>(name: string): Slot<T> {
+  const key = Symbol(name);
+  return {
+    // The key is private to this closure, so what stands under it was put there by `set`.
+    get: (x) => x.slots.get(key) as T | undefined,
+    set: (x, value) => {
+      x.slots.set(key, value);
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/** `sluice/plugin`: the public door for stages, guardrails and providers, built in or not. */
+export type {
+  ChatChunk,
+  ChatResult,
+  FinishReason,
+  JsonSchema,
+  Message,
+  ProviderRequest,
+  Role,
+  Usage,
+} from "./chat.ts";
+export { textChunk } from "./chat.ts";
+export type {
+  Answer,
+  AnswerStream,
+  Block,
+  ChunkHook,
+  ChunkSink,
+  Edit,
+  Guardrail,
+  GuardrailPlugin,
+  Hooks,
+  MaybePromise,
+  Outcome,
+  Plugin,
+  PluginBase,
+  ProviderPlugin,
+  Replace,
+  Stage,
+  StagePlugin,
+  Target,
+  TextAbout,
+  Verdict,
+} from "./contract.ts";
+export {
+  block,
+  defineGuardrail,
+  definePlugin,
+  defineProvider,
+  isPromise,
+  replace,
+  STAGES,
+} from "./contract.ts";
+export type { ErrorCode, RefusalExtras } from "./errors.ts";
+export { ERRORS, GatewayError, isGatewayError, refuse, reject } from "./errors.ts";
+export type {
+  Attempt,
+  CallEnd,
+  Claim,
+  EndpointRef,
+  Exchange,
+  ProjectRef,
+  RateClaim,
+  Scope,
+  Slot,
+  SpendClaim,
+  Surface,
+  TokenRef,
+  VerdictRecord,
+} from "./exchange.ts";
+export { slot } from "./exchange.ts";
+export type {
+  Clock,
+  Host,
+  Logger,
+  MetricFamily,
+  Metrics,
+  OpenSession,
+  Random,
+  SchemaCheck,
+  SchemaCompiler,
+  Sessions,
+  Timer,
+} from "./host.ts";
+export type {
+  Credential,
+  Provider,
+  ProviderFailure,
+  ProviderSink,
+  StreamControl,
+  StreamDecoder,
+  WireFormat,
+  WireRequest,
+} from "./provider.ts";
+export { failure, isFailure } from "./provider.ts";

@@ -1,0 +1,98 @@
+/**
+ * How a model is asked. `Provider` is what stage `call` uses; `WireFormat` is the pure half that most providers need
+ * to write: text out, text in, no sockets. The gateway turns a WireFormat into a Provider.
+ */
+import type { ChatChunk, ChatResult, ProviderRequest } from "./chat.ts";
+import type { Exchange } from "./exchange.ts";
+import type { MaybePromise } from "./contract.ts";
+
+/** A failed try. Returned, never thrown. */
+export interface ProviderFailure {
+  readonly kind: "failure";
+  /** The provider's HTTP status; undefined when it did not answer. */
+  readonly status: number | undefined;
+  /** Without label and status: `invalid model`, `timed out after 60000 ms`, `unreachable`. One line, at most 300 characters. */
+  readonly reason: string;
+  /** True when another target may do better: network, timeout, 408, 429, 5xx, 498, an answer that is not the provider's. */
+  readonly movesOn: boolean;
+  /** True when the provider took the call on (a 2xx head came), so that it may be billed. */
+  readonly accepted: boolean;
+  /** The provider's hint, in whole seconds. */
+  readonly retryAfterSeconds?: number;
+  /** For the log only. */
+  readonly cause?: unknown;
+}
+
+export interface Provider {
+  /** Asks for a whole answer. */
+  complete(request: ProviderRequest, x: Exchange): MaybePromise<ChatResult | ProviderFailure>;
+  /** Asks for a streamed answer. Events may come before this returns. */
+  stream(request: ProviderRequest, x: Exchange, sink: ProviderSink): StreamControl;
+  close?(): MaybePromise<void>;
+}
+
+/** Where a provider puts its events. Exactly one of `end` and `fail` comes, last. */
+export interface ProviderSink {
+  /** Once, before the first batch. */
+  begin(id: string, model: string): void;
+  /** All events of one network read. */
+  batch(chunks: readonly ChatChunk[]): void;
+  end(): void;
+  fail(failure: ProviderFailure): void;
+}
+
+/** The gateway's hold on a running stream. All calls are harmless after the end. */
+export interface StreamControl {
+  pause(): void;
+  resume(): void;
+  cancel(): void;
+}
+
+/** Where and with what a wire format is spoken. Handed to `encode`. */
+export interface Credential {
+  readonly name: string;
+  readonly apiKey: string;
+  /** No slash at its end. */
+  readonly baseUrl: string;
+}
+
+/** An encoded call. */
+export interface WireRequest {
+  readonly method: "POST" | "GET";
+  /** Absolute. */
+  readonly url: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** A pure translation to and from one vendor's wire format. */
+export interface WireFormat {
+  encode(request: ProviderRequest, credential: Credential, stream: boolean): WireRequest;
+  /** Text of a 2xx answer. A failure when it is not this provider's JSON. */
+  decode(text: string): ChatResult | ProviderFailure;
+  /** An answer of status 300 or more. `headers`: names in lower case. */
+  failure(status: number, headers: Readonly<Record<string, string>>, text: string): ProviderFailure;
+  readonly framing: "sse" | "ndjson";
+  /** State of one streamed answer. */
+  decoder(): StreamDecoder;
+}
+
+export interface StreamDecoder {
+  /** One event: its name ("" when it has none) and its text. Returns chunks to append, or a failure. */
+  event(name: string, text: string, out: ChatChunk[]): ProviderFailure | undefined;
+  /** Known after the first event. */
+  readonly id: string;
+  readonly model: string;
+  /** True when the provider's completion signal was seen; a stream that ends before is a failure. */
+  readonly complete: boolean;
+}
+
+/** Makes a failure. */
+export function failure(fields: Omit<ProviderFailure, "kind">): ProviderFailure {
+  return { kind: "failure", ...fields };
+}
+
+export function isFailure(value: ChatResult | ProviderFailure): value is ProviderFailure {
+  return "kind" in value && value.kind === "failure";
+}
