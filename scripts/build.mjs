@@ -9,7 +9,8 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 
 /** Compiles into dist/, from nothing: a file deleted in the sources must not live on in the output. */
 export function build() {
-  const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
+  const manifest = createRequire(import.meta.url).resolve("typescript/package.json");
+  const tsc = join(dirname(manifest), "bin/tsc");
   rmSync(join(root, "dist"), { recursive: true, force: true });
   const run = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json"], { cwd: root, stdio: ["ignore", 2, 2] });
   if (run.status !== 0) process.exit(run.status ?? 1);

@@ -26,8 +26,3 @@ export function parseUsd(text: string): Money | undefined {
   const nanoUsd = Number(whole) * NANO_PER_USD + Number(kept) + roundUp;
   return Number.isSafeInteger(nanoUsd) ? { nanoUsd, text } : undefined;
 }
-
-/** Four decimals, as the specification's messages show amounts: 1.5 dollars is `1.5000`. */
-export function formatUsd(nanoUsd: number): string {
-  return (nanoUsd / NANO_PER_USD).toFixed(4);
-}

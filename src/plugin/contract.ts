@@ -5,7 +5,7 @@
  */
 import type { ChatChunk, ChatResult, JsonSchema, ProviderRequest } from "./chat.ts";
 import type { GatewayError } from "./errors.ts";
-import type { CallEnd, Exchange, VerdictRecord } from "./exchange.ts";
+import type { CallEnd, Exchange } from "./exchange.ts";
 import type { Host } from "./host.ts";
 import type { Provider, WireFormat } from "./provider.ts";
 
@@ -225,4 +225,7 @@ export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
   return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
 }
 
-export type { VerdictRecord };
+/** Goes on with `next` at once, or when the promise shows its value: for hooks that stay synchronous where they can. */
+export function andThen<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
+  return isPromise(value) ? value.then(next) : next(value);
+}

@@ -25,7 +25,7 @@ export const ERRORS = {
   },
   endpoint_not_found: { status: 404, message: "Endpoint '<slug>' not found or inactive." },
   not_found: { status: 404, message: "Not found." },
-  method_not_allowed: { status: 405, message: "Method '<method>' is not allowed here." },
+  method_not_allowed: { status: 405, message: "Method '<method>' is not allowed for this endpoint." },
 
   // The body.
   malformed_json: { status: 400, message: "Malformed JSON body." },
@@ -60,7 +60,7 @@ export const ERRORS = {
   injection_blocked: { status: 422, message: "Request blocked: prompt injection pattern detected." },
   keyword_blocked: { status: 422, message: "Request blocked: keyword '<keyword>' detected in input." },
   length_blocked: { status: 422, message: "Request blocked: content length <n> exceeds maximum <max>." },
-  guardrail_blocked: { status: 422, message: "Request blocked: <reason>." },
+  guardrail_failed: { status: 422, message: "Request blocked: guardrail '<name>' could not judge it." },
   answer_pii_blocked: { status: 422, message: "Response blocked: <kind> detected in output." },
   answer_injection_blocked: {
     status: 422,
@@ -74,7 +74,10 @@ export const ERRORS = {
     status: 422,
     message: "Response blocked: content length <n> exceeds maximum <max>.",
   },
-  answer_guardrail_blocked: { status: 422, message: "Response blocked: <reason>." },
+  answer_guardrail_failed: {
+    status: 422,
+    message: "Response blocked: guardrail '<name>' could not judge it.",
+  },
   input_invalid: { status: 422, message: "Validation failed: <error>" },
   output_invalid: { status: 502, message: "Validation failed: <error>" },
   sessions_disabled: { status: 400, message: "Sessions are not enabled for this endpoint." },

@@ -128,6 +128,13 @@ export interface Exchange {
   sessionId: string | undefined;
   /** Aborted when the client leaves, the call times out or the gateway stops. Made at first use. */
   readonly signal: AbortSignal;
+  /**
+   * Runs `run` at most once, when the client leaves or the call times out: the cheap form of `signal`. Later calls
+   * replace earlier ones (one owner at a time: whoever is waiting); undefined takes it back.
+   */
+  onCancel(run: (() => void) | undefined): void;
+  /** True once the call has ended, the client gone or the time up: what a hook gets hold of after it must be let go. */
+  readonly ended: boolean;
   /** Tries so far. Added to by stage call. */
   readonly attempts: Attempt[];
   /** Verdicts so far, in order. Added to by the gateway. */
@@ -163,8 +170,8 @@ export interface CallEnd {
   readonly durationMs: number;
   /** Milliseconds from arrival to the first byte of the answer; undefined when there was none. */
   readonly firstByteMs: number | undefined;
-  /** Milliseconds spent in each stage that ran, keyed by its name. */
-  readonly stageMs: Readonly<Record<string, number>>;
+  /** Milliseconds spent in each stage, in the order of STAGES; -1: it did not run. */
+  readonly stageMs: readonly number[];
 }
 
 /** Private per-call storage for one plugin. */
@@ -183,4 +190,9 @@ export function slot<T>(name: string): Slot<T> {
       x.slots.set(key, value);
     },
   };
+}
+
+/** Whoever may resume a conversation of this call: its endpoint (and with it the project) and its token. */
+export function conversationOwner(x: Exchange): string {
+  return `${x.project.uuid}/${x.endpoint.slug}/${x.token.id}`;
 }

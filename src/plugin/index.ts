@@ -33,6 +33,7 @@ export type {
   Verdict,
 } from "./contract.ts";
 export {
+  andThen,
   block,
   defineGuardrail,
   definePlugin,
@@ -41,6 +42,7 @@ export {
   replace,
   STAGES,
 } from "./contract.ts";
+export { estimateTokens, formatUsd } from "./estimate.ts";
 export type { ErrorCode, RefusalExtras } from "./errors.ts";
 export { ERRORS, GatewayError, isGatewayError, refuse, reject } from "./errors.ts";
 export type {
@@ -58,7 +60,7 @@ export type {
   TokenRef,
   VerdictRecord,
 } from "./exchange.ts";
-export { slot } from "./exchange.ts";
+export { conversationOwner, slot } from "./exchange.ts";
 export type {
   Clock,
   Host,
@@ -83,3 +85,5 @@ export type {
   WireRequest,
 } from "./provider.ts";
 export { failure, isFailure } from "./provider.ts";
+export type { Template } from "./template.ts";
+export { template } from "./template.ts";

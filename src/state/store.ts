@@ -9,7 +9,8 @@ export interface StateStore {
   readonly driver: string;
   /**
    * Decides all claims together: either every rate window counts the call and every sum reserves its estimate, or
-   * nothing changes and the first claim refused is named. Rates come before spends in `claims`.
+   * nothing changes and one claim refused is named: of rates the one with the longest wait, else the first spend. Rates
+   * come before spends in `claims`.
    */
   admit(callId: string, claims: readonly StoreClaim[]): MaybePromise<Admission>;
   /** Ends a reservation: its estimates go, `costNanoUsd` is added to every sum it was made against. */
@@ -41,7 +42,7 @@ export type Admission =
   | { readonly admitted: true; readonly reservation: Reservation | undefined }
   | {
       readonly admitted: false;
-      /** Index into `claims` of the first one refused. */
+      /** Index into `claims` of the one refused. */
       readonly refused: number;
       /** For a rate: whole seconds, at least 1, after which one call is admitted if no other comes. Else 0. */
       readonly retryAfterSeconds: number;

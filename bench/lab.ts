@@ -1,0 +1,169 @@
+/**
+ * The room that everything is measured in: two cores, a temporary folder, the mock upstream, and targets that are
+ * started fresh and stopped again. Whatever cannot be measured throws an Error that says why; `main.ts` catches it.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { type Cores, pinned } from "./cores.ts";
+import { Load } from "./load.ts";
+import { cpuUs, rssMb } from "./usage.ts";
+
+/** Something that answers chat calls. */
+export interface TargetPlan {
+  readonly name: string;
+  /** Arguments and environment of the Node that is to listen on `port`. */
+  launch(port: number): { readonly args: readonly string[]; readonly env?: Record<string, string> };
+  /** A call whose answer must be 200 for the target to count as started. */
+  readonly probe: Buffer;
+}
+
+/** A target that runs and has answered once. */
+export interface Target {
+  readonly name: string;
+  readonly port: number;
+  /** From its start as a process to its first whole answer. */
+  readonly startMs: number;
+  cpuUs(): number;
+  rssMb(): number;
+  stop(): Promise<void>;
+}
+
+const START_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 5_000;
+const LOG_EXCERPT_CHARACTERS = 600;
+
+/** A file of this folder, as a path. */
+export function benchFile(name: string): string {
+  return fileURLToPath(new URL(name, import.meta.url));
+}
+
+export class Lab {
+  readonly folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
+  readonly #cores: Cores | undefined;
+  readonly #children = new Set<ChildProcess>();
+  #upstream: ChildProcess | undefined;
+  #upstreamPort = 0;
+
+  constructor(cores: Cores | undefined) {
+    this.#cores = cores;
+    process.once("exit", () => this.close());
+  }
+
+  /** Starts the mock upstream. Before anything else, once. */
+  async open(): Promise<void> {
+    const upstream = this.#spawn(this.#cores?.driver, [benchFile("upstream.mjs")], {}, "pipe");
+    this.#upstream = upstream;
+    if (upstream.stdout === null) throw new Error("the mock upstream has no output");
+    const [port] = await once(upstream.stdout, "data", { signal: AbortSignal.timeout(START_TIMEOUT_MS) });
+    this.#upstreamPort = Number(port);
+  }
+
+  /** Base URL of the mock upstream, whose streams behave so; see `upstream.mjs`. */
+  upstreamUrl(behaviour: { chunks: number; eventsPerWrite: number; pauseMs: number }): string {
+    const { chunks, eventsPerWrite, pauseMs } = behaviour;
+    return `http://127.0.0.1:${this.#upstreamPort}/c${chunks}-b${eventsPerWrite}-i${pauseMs}/v1`;
+  }
+
+  /** CPU used by what does the measuring: the load, this program and the mock upstream. */
+  driverCpuUs(): number {
+    return cpuUs(process.pid) + (this.#upstream?.pid === undefined ? 0 : cpuUs(this.#upstream.pid));
+  }
+
+  /** Starts a target in a fresh process on its own core and waits for its first answer. */
+  async start(plan: TargetPlan): Promise<Target> {
+    const port = await freePort();
+    const { args, env = {} } = plan.launch(port);
+    const logFile = join(this.folder, `${plan.name.replaceAll(/\W+/g, "-")}.log`);
+    const log = openSync(logFile, "w");
+    const startedMs = performance.now();
+    const child = this.#spawn(this.#cores?.target, args, { ...env, PORT: String(port) }, log);
+    closeSync(log);
+    const failure = await firstAnswer(child, port, plan.probe);
+    const startMs = performance.now() - startedMs;
+    const pid = child.pid;
+    if (failure !== undefined || pid === undefined) {
+      await this.#stop(child);
+      const said = readFileSync(logFile, "utf8").slice(-LOG_EXCERPT_CHARACTERS).trim();
+      throw new Error(
+        `${plan.name} did not start: ${failure ?? "no process"}${said === "" ? "" : `\n${said}`}`,
+      );
+    }
+    return {
+      name: plan.name,
+      port,
+      startMs,
+      cpuUs: () => cpuUs(pid),
+      rssMb: () => rssMb(pid),
+      stop: () => this.#stop(child),
+    };
+  }
+
+  /** Ends every process that is left and removes the folder. */
+  close(): void {
+    for (const child of this.#children) child.kill("SIGKILL");
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #spawn(
+    core: number | undefined,
+    args: readonly string[],
+    env: Record<string, string>,
+    output: number | "pipe",
+  ): ChildProcess {
+    const [command = process.execPath, ...rest] = pinned(core, [process.execPath, ...args]);
+    const child = spawn(command, rest, {
+      env: { ...process.env, ...env },
+      stdio: ["ignore", output, output === "pipe" ? "inherit" : output],
+    });
+    this.#children.add(child);
+    child.once("close", () => this.#children.delete(child));
+    child.once("error", () => this.#children.delete(child));
+    return child;
+  }
+
+  async #stop(child: ChildProcess): Promise<void> {
+    if (hasEnded(child)) return;
+    const ended = once(child, "close");
+    child.kill("SIGTERM");
+    const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+    await ended;
+    clearTimeout(timer);
+  }
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+}
+
+/** Calls until the answer is 200. Returns what stood in the way when that does not come. */
+async function firstAnswer(child: ChildProcess, port: number, probe: Buffer): Promise<string | undefined> {
+  const deadlineMs = performance.now() + START_TIMEOUT_MS;
+  let failure = "no answer";
+  while (performance.now() < deadlineMs) {
+    const load = new Load({ port, requests: [probe], connections: 1, callsMax: 1 });
+    await Promise.race([load.finished, delay(START_TIMEOUT_MS, undefined, { ref: false })]);
+    load.close();
+    if (load.tally().calls === 1) return undefined;
+    if (load.firstFailure !== "no connection") failure = load.firstFailure;
+    if (hasEnded(child)) return `it ended with ${child.exitCode ?? child.signalCode}`;
+    await delay(2);
+  }
+  return failure;
+}
+
+/** A port that was free a moment ago: good enough on a loopback that nobody else uses. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("no free port");
+  return address.port;
+}

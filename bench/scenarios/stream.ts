@@ -1,0 +1,45 @@
+/** Streams of 50 chunks sent without a pause, beside a bare proxy that passes the bytes unread. */
+import { bareProxy, gateway } from "../contestants.ts";
+import { guardedEndpoint } from "../gateway-config.ts";
+import { type Bench, inRounds, measure } from "../measure.ts";
+import { gatewayRequest, proxyRequest } from "../requests.ts";
+import { atMost, column, figure, type Row, ratio } from "../result.ts";
+import { message } from "../texts.ts";
+
+const chunks = 50;
+const connections = 64;
+
+export const title =
+  "streams of 50 chunks in a burst, each its own write; limits, budget and input guardrails on";
+
+export async function run(bench: Bench): Promise<Row[]> {
+  const url = bench.lab.upstreamUrl({ chunks, eventsPerWrite: 1, pauseMs: 0 });
+  const call = gatewayRequest("stream", message(1024), true);
+  const plans = [
+    gateway(bench.lab, {
+      name: "gateway",
+      credentials: { upstream: url },
+      endpoints: [guardedEndpoint({ slug: "stream", credential: "upstream" }, 20)],
+      probe: call,
+    }),
+    bareProxy("dispatch", url, proxyRequest(message(1024), true)),
+  ];
+  const samples = await inRounds(bench, plans, async (target, plan) => {
+    const load = { requests: [plan.probe], connections, eventsMin: chunks };
+    const { callsPerSecond, cpuUsPerCall } = await measure(bench, target, load);
+    return { streamsPerSecond: callsPerSecond, chunkUs: cpuUsPerCall / chunks };
+  });
+  const [ours = [], dispatch = []] = samples;
+  return [
+    ratio(
+      "CPU/chunk, gateway : dispatch proxy",
+      column(ours, "chunkUs"),
+      column(dispatch, "chunkUs"),
+      atMost(1.4),
+    ),
+    ...plans.flatMap(({ name }, n) => [
+      figure(`${name}, CPU`, "us/chunk", column(samples[n] ?? [], "chunkUs")),
+      figure(`${name}, streams`, "/s", column(samples[n] ?? [], "streamsPerSecond")),
+    ]),
+  ];
+}

@@ -1,0 +1,59 @@
+/**
+ * Stage limit: the endpoint's two rate windows, then its per-request token cap. The windows are claims, decided by the
+ * store together with the budgets; a call over the token cap has had its place in them all the same.
+ */
+import { definePlugin, estimateTokens, type RateClaim, reject } from "sluice/plugin";
+
+interface Options {
+  /** What the windows are kept under, e.g. `<project uuid>/<slug>`. */
+  readonly subject: string;
+  readonly rate_limit_per_minute: number | null;
+  readonly rate_limit_per_hour: number | null;
+  readonly usage_hard_limit_tokens: number | null;
+}
+
+const count = { type: ["integer", "null"], minimum: 1 };
+
+function rateClaim(subject: string, scope: "minute" | "hour", limit: number): RateClaim {
+  return {
+    kind: "rate",
+    key: `rate:${subject}:${scope}`,
+    limit,
+    windowMs: scope === "minute" ? 60_000 : 3_600_000,
+    refuse: (retryAfterSeconds) => reject("rate_limited", {}, { scope, retryAfterSeconds }),
+  };
+}
+
+export default definePlugin<Options>({
+  name: "limit",
+  stage: "limit",
+  description: "Holds an endpoint's calls a minute and an hour, and the tokens of one request.",
+  schema: {
+    type: "object",
+    additionalProperties: false,
+    required: ["subject"],
+    properties: {
+      subject: { type: "string" },
+      rate_limit_per_minute: count,
+      rate_limit_per_hour: count,
+      usage_hard_limit_tokens: count,
+    },
+  },
+  examples: [
+    { subject: "p/s", rate_limit_per_minute: 60, rate_limit_per_hour: null, usage_hard_limit_tokens: null },
+  ],
+  setup({ subject, rate_limit_per_minute, rate_limit_per_hour, usage_hard_limit_tokens: cap }) {
+    const claims: RateClaim[] = [];
+    if (rate_limit_per_minute !== null) claims.push(rateClaim(subject, "minute", rate_limit_per_minute));
+    if (rate_limit_per_hour !== null) claims.push(rateClaim(subject, "hour", rate_limit_per_hour));
+
+    return {
+      request(x) {
+        for (const claim of claims) x.claim(claim);
+        if (cap === null) return undefined;
+        const estimated = estimateTokens(x.receivedCharacters);
+        return estimated > cap ? reject("token_limit", { estimated, cap }) : undefined;
+      },
+    };
+  },
+});

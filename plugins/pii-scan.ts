@@ -1,0 +1,251 @@
+/**
+ * Finds personal data in a text. Looks closely only where a sign of it stands (an @, a digit, a colon), each close
+ * look is bounded, and so any text takes time in proportion to its length.
+ */
+import {
+  ibanChecksumHolds,
+  ibanLength,
+  isCardNumber,
+  isSocialSecurityNumber,
+  KIND_WORDS,
+  type PiiKind,
+} from "./pii-kinds.ts";
+import { type NumberRun, phoneLength } from "./pii-phone.ts";
+
+/** A piece of personal data. `start` and `end` in code units of the text. */
+export interface Finding {
+  readonly kind: PiiKind;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** All personal data of these kinds, ascending, not overlapping. */
+export function findPii(text: string, kinds: ReadonlySet<PiiKind>): readonly Finding[] {
+  const found: Finding[] = [];
+  if (kinds.has("email")) findEmails(text, found);
+  if (kinds.has("ip_address")) findIpv6(text, found);
+  if (kinds.size > 1 || !kinds.has("email")) findNumbers(text, kinds, found);
+  if (found.length < 2) return found;
+  // Where two overlap, the one that begins first stays, and of two that begin together the longer.
+  found.sort((a, b) => a.start - b.start || b.end - a.end);
+  let end = 0;
+  return found.filter((finding) => {
+    if (finding.start < end) return false;
+    end = finding.end;
+    return true;
+  });
+}
+
+/** The text with a mask in place of each finding. */
+export function maskPii(text: string, findings: readonly Finding[]): string {
+  let masked = "";
+  let from = 0;
+  for (const { kind, start, end } of findings) {
+    masked += text.slice(from, start) + KIND_WORDS[kind].mask;
+    from = end;
+  }
+  return from === 0 ? text : masked + text.slice(from);
+}
+
+/** Letters of scripts with blanks between words, digits, and the signs that mailbox names do hold. */
+const LOCAL_PART = /[\w.%&'*+~\u00aa-\u1fff-]{1,64}$/;
+const LOCAL_PART_UNSPACED = /[\p{L}\p{N}]{1,32}$/u;
+const DOMAIN = /(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,8}\p{L}{2,24}/uy;
+const ASCII_DOMAIN = /(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}(?:xn--[a-z0-9-]{1,59}|[a-z]{2,24})(?![\w-])/iy;
+/** `https://name:word@host`: the way into a URL, not a mailbox. */
+const URL_LOGIN = /:\/\/[^\s/@]*$/;
+/** `icon@2x.png`: a file, not a domain. */
+const FILE_ENDING = /\.(?:png|jpe?g|gif|svg|webp|ico|css|js|ts|map|json|md|tgz|zip)$/i;
+
+function findEmails(text: string, found: Finding[]): void {
+  for (let at = text.indexOf("@"); at !== -1; at = text.indexOf("@", at + 1)) {
+    const before = text.slice(Math.max(0, at - 64), at);
+    const local = (LOCAL_PART.exec(before) ?? LOCAL_PART_UNSPACED.exec(before))?.[0].replace(/^[^\p{L}\p{N}_]+/u, "");
+    if (local === undefined || local === "" || local.endsWith(".")) continue;
+    const domain = matchAt(ASCII_DOMAIN, text, at + 1) || matchAt(DOMAIN, text, at + 1);
+    const end = at + 1 + domain.length;
+    // `git@host:path` names a repository.
+    if (domain === "" || FILE_ENDING.test(domain) || (local === "git" && text[end] === ":")) continue;
+    if (URL_LOGIN.test(before)) continue;
+    found.push({ kind: "email", start: at - local.length, end });
+  }
+}
+
+const IPV6_CHARACTERS = /[0-9a-f:]{2,39}/iy;
+
+function findIpv6(text: string, found: Finding[]): void {
+  let end = 0;
+  for (let colon = text.indexOf(":"); colon !== -1; colon = text.indexOf(":", Math.max(end, colon + 1))) {
+    // A time, a label, a port: most colons have no hex digit or colon on both sides.
+    if (!isHexDigit(text.charCodeAt(colon + 1)) && text[colon + 1] !== ":") continue;
+    let start = colon;
+    while (start > end && colon - start < 4 && isHexDigit(text.charCodeAt(start - 1))) start--;
+    const run = matchAt(IPV6_CHARACTERS, text, start).replace(/(?<!:):$/, "");
+    end = start + run.length;
+    if (isWordAt(text, start - 1) || isWordAt(text, end) || !isIpv6(run)) continue;
+    found.push({ kind: "ip_address", start, end });
+  }
+}
+
+/** An address of a machine: eight groups, or fewer around one `::`. Loopback and bare prefixes name no machine. */
+function isIpv6(run: string): boolean {
+  if (!/\d/.test(run) || /:::|::.*::/.test(run) || /[0-9a-f]{5}/i.test(run)) return false;
+  const groups = run.split(":").filter((group) => group !== "");
+  if (run.includes("::")) return groups.length >= 2 && groups.length <= 7 && (groups[0]?.length ?? 0) >= 3;
+  // Eight groups of two are a hardware address.
+  return groups.length === 8 && run.split(":").length === 8 && groups.some((group) => group.length !== 2);
+}
+
+const DIGIT = "0-9\uff10-\uff19\u0660-\u0669\u06f0-\u06f9";
+const RUN = new RegExp(`[${DIGIT}](?:[ \\t.()/\\u00a0\\u2009\\u202f\\u2010-\\u2015\\u2212\\uff0e-]{0,3}[${DIGIT}])+`, "g");
+
+function findNumbers(text: string, kinds: ReadonlySet<PiiKind>, found: Finding[]): void {
+  RUN.lastIndex = 0;
+  for (let row = RUN.exec(text); row !== null; row = RUN.exec(text)) {
+    if (kinds.has("iban")) {
+      const start = row.index - 2;
+      const length = ibanAt(text, start);
+      if (length > 0) {
+        found.push({ kind: "iban", start, end: start + length });
+        RUN.lastIndex = start + length;
+        continue;
+      }
+    }
+    if (row[0].length >= 7) classify(numberRun(text, row.index, row[0]), kinds, found);
+  }
+}
+
+/** Takes in the `+` and the bracket before the digits, and writes digits and separators in ASCII. */
+function numberRun(text: string, at: number, digits: string): NumberRun {
+  let start = at;
+  if (text[start - 1] === "(") start--;
+  if (/[+＋]/.test(text[start - 1] ?? "")) start--;
+  const row = text.slice(start, at) + digits;
+  return { text, start, plain: /^[\d +().\-/]*$/.test(row) ? row : row.replace(/[^ +().\-/]/gu, asciiOf) };
+}
+
+/** Digits of any script in the run have their value in the last four bits; what is no digit is a dash, a dot or a blank. */
+function asciiOf(char: string): string {
+  const code = char.charCodeAt(0);
+  if (/\p{Nd}/u.test(char)) return String(code & 15);
+  if (char === "＋") return "+";
+  if (code === 0xff0e) return ".";
+  return /\s/.test(char) ? " " : "-";
+}
+
+/** Gives each group of digits, from left to right, to the first kind that takes it. */
+function classify(run: NumberRun, kinds: ReadonlySet<PiiKind>, found: Finding[]): void {
+  const { text, start, plain } = run;
+  if (isWordAt(text, start - 1)) return;
+  let offset = 0;
+  while (offset < plain.length) {
+    const [kind, length] = kindAt(run, offset, kinds);
+    if (kind !== undefined && !isWordAt(text, start + offset + length)) {
+      found.push({ kind, start: start + offset, end: start + offset + length });
+      offset += length;
+    }
+    GROUP.lastIndex = offset;
+    const group = GROUP.exec(plain)?.[0];
+    if (group === undefined) return;
+    offset += Math.max(1, group.length);
+  }
+}
+
+/** The rest of a group and what separates it from the next. */
+const GROUP = /\+?\(?\d*[^\d(]*/y;
+
+const NOTHING = [undefined, 0] as const;
+
+function kindAt(run: NumberRun, at: number, kinds: ReadonlySet<PiiKind>): readonly [PiiKind | undefined, number] {
+  const card = kinds.has("credit_card") ? cardLength(run.plain, at) : 0;
+  if (card > 0) return ["credit_card", card];
+  const ssn = kinds.has("ssn") ? ssnLength(run, at) : 0;
+  if (ssn > 0) return ["ssn", ssn];
+  const ip = kinds.has("ip_address") ? ipv4Length(run, at) : 0;
+  if (ip > 0) return ["ip_address", ip];
+  const phone = kinds.has("phone") ? phoneLength(run, at) : 0;
+  return phone > 0 ? ["phone", phone] : NOTHING;
+}
+
+/** As cards are printed and typed: in one, in fours, or 4-6-5 and 4-6-4. */
+const CARD_FORMS = [
+  /\d{12,19}(?!\d)/y,
+  /\d{4}([ .-])\d{4}\1\d{4}\1\d{4}\1\d{3}(?!\d)/y,
+  /\d{4}([ .-])\d{4}\1\d{4}\1\d{1,4}(?!\d)/y,
+  /\d{4}([ .-])\d{6}\1\d{4,5}(?!\d)/y,
+];
+
+function cardLength(plain: string, at: number): number {
+  for (const form of CARD_FORMS) {
+    const found = matchAt(form, plain, at);
+    if (found !== "" && isCardNumber(found.replace(/\D/g, ""))) return found.length;
+  }
+  return 0;
+}
+
+const SSN_DASHED = /\d{3}-\d{2}-\d{4}(?![\d-])/y;
+const SSN_OTHER = /\d{3} ?\d{2} ?\d{4}(?!\d)/y;
+const SAYS_SSN = /\b(?:ssn|social security(?: (?:number|no|num))?)\b[^\n\d]{0,16}$/i;
+
+/** With dashes the form says enough; with blanks or none, words must. */
+function ssnLength({ text, start, plain }: NumberRun, at: number): number {
+  if (plain[at - 1] === "-" || plain[at - 1] === ".") return 0;
+  const dashed = matchAt(SSN_DASHED, plain, at);
+  if (dashed !== "") return isSocialSecurityNumber(dashed.replaceAll("-", "")) ? dashed.length : 0;
+  const other = at === 0 ? matchAt(SSN_OTHER, plain, at) : "";
+  if (other === "" || !isSocialSecurityNumber(other.replaceAll(" ", ""))) return 0;
+  return SAYS_SSN.test(text.slice(Math.max(0, start - 48), start)) ? other.length : 0;
+}
+
+const OCTET = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
+const IPV4 = new RegExp(`${OCTET}(?:\\.${OCTET}){3}(?!\\.?\\d)`, "y");
+/** Loopback, "any", netmasks, and networks written like hosts (also the likes of `Chrome/120.0.0.0`). */
+const NO_MACHINE = /^(?:127|0|255)\.|\.0\.0\.0$/;
+/** `1.2.3.4` may as well be a version: here words must speak for an address. */
+const LIKE_A_VERSION = /^\d(?:\.\d){3}$/;
+const SAYS_ADDRESS = /\b(?:ip|ipv4|address|host|server|dns|ping|client|from)\b[^\n]{0,24}$|:\/\/$/i;
+
+function ipv4Length({ text, start, plain }: NumberRun, at: number): number {
+  if (plain[at - 1] === "." || /[A-Za-z][-_]$/.test(text.slice(Math.max(0, start + at - 2), start + at))) return 0;
+  const found = matchAt(IPV4, plain, at);
+  if (found === "" || NO_MACHINE.test(found)) return 0;
+  const before = text.slice(Math.max(0, start + at - 32), start + at);
+  return LIKE_A_VERSION.test(found) && !SAYS_ADDRESS.test(before) ? 0 : found.length;
+}
+
+/** Length of the IBAN that begins at `at`, blanks and dashes between its characters included; 0: none does. */
+function ibanAt(text: string, at: number): number {
+  if (at < 0 || !isLetter(text.charCodeAt(at + 1)) || isWordAt(text, at - 1)) return 0;
+  const characters = ibanLength(text.slice(at, at + 2));
+  if (characters === undefined) return 0;
+  let iban = text.slice(at, at + 2);
+  let end = at + 2;
+  while (iban.length < characters) {
+    if (iban.length % 4 === 0 && /[ -]/.test(text[end] ?? "")) end++;
+    const char = text[end] ?? "";
+    if (!/^[0-9A-Za-z]$/.test(char)) return 0;
+    iban += char;
+    end++;
+  }
+  return !isWordAt(text, end) && ibanChecksumHolds(iban) ? end - at : 0;
+}
+
+function matchAt(sticky: RegExp, text: string, at: number): string {
+  sticky.lastIndex = at;
+  return sticky.exec(text)?.[0] ?? "";
+}
+
+function isLetter(code: number): boolean {
+  return (code | 32) >= 97 && (code | 32) <= 122;
+}
+
+function isHexDigit(code: number): boolean {
+  return (code >= 48 && code <= 57) || ((code | 32) >= 97 && (code | 32) <= 102);
+}
+
+/** True when a letter, digit or underscore stands there; scripts without blanks between words do not count. */
+function isWordAt(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  if (code < 128) return isLetter(code) || (code >= 48 && code <= 57) || code === 95;
+  return code < 0x0e00 && /\p{L}/u.test(text[at] ?? "");
+}

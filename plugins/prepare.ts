@@ -1,0 +1,146 @@
+/**
+ * Stage prepare: what the model is sent. The endpoint's prompt first, then the conversation's history, then the
+ * client's messages, the last user message wrapped in the template. Keeps the conversation when the call succeeded.
+ */
+import {
+  andThen,
+  conversationOwner,
+  definePlugin,
+  estimateTokens,
+  type Exchange,
+  type GatewayError,
+  isGatewayError,
+  type MaybePromise,
+  type Message,
+  type OpenSession,
+  type Outcome,
+  reject,
+  slot,
+  type Template,
+  template,
+} from "sluice/plugin";
+
+interface Options {
+  readonly prompt: string;
+  readonly user_prompt_template: string;
+  readonly sessions_enabled: boolean;
+  readonly session_ttl_seconds: number;
+  /** Counts user messages and answers. */
+  readonly session_max_messages: number;
+  readonly session_max_tokens: number | null;
+  readonly session_overflow: "trim" | "reject";
+}
+
+/** A conversation held by a call, and the client's messages of this turn, after masks and before the template. */
+interface Turn {
+  readonly session: OpenSession;
+  readonly history: readonly Message[];
+  readonly said: readonly Message[];
+}
+
+const turnOf = slot<Turn>("session turn");
+
+export default definePlugin<Options>({
+  name: "prepare",
+  stage: "prepare",
+  description: "Builds what the model is sent: prompt, history, template; keeps conversations.",
+  schema: { type: "object", required: ["prompt", "user_prompt_template", "sessions_enabled"] },
+  examples: [{ prompt: "Answer briefly.", user_prompt_template: "Q: {{input}}", sessions_enabled: false }],
+  setup(options, host) {
+    const system: readonly Message[] =
+      options.prompt === "" ? [] : [Object.freeze({ role: "system", content: options.prompt } as const)];
+    const wrapper = template(options.user_prompt_template);
+    const ttlMs = options.session_ttl_seconds * 1000;
+
+    function compose(x: Exchange, history: readonly Message[]): undefined {
+      const said = wrapLastUser(x.messages, wrapper);
+      if (system.length > 0 || history.length > 0) x.messages = [...system, ...history, ...said];
+      else x.messages = said;
+    }
+
+    function resume(x: Exchange, session: OpenSession): Outcome {
+      const said = x.messages;
+      turnOf.set(x, { session, history: session.history, said });
+      const fitted = fit(session.history, said, options);
+      if (isGatewayError(fitted)) return fitted;
+      turnOf.set(x, { session, history: fitted, said });
+      x.sessionId = session.id;
+      compose(x, fitted);
+      return undefined;
+    }
+
+    return {
+      request(x): MaybePromise<Outcome> {
+        const id = x.body["session_id"];
+        if (!options.sessions_enabled) {
+          if (id !== undefined) return reject("sessions_disabled", {});
+          return compose(x, []);
+        }
+        const wanted = typeof id === "string" ? id : undefined;
+        return andThen(host.sessions.open(conversationOwner(x), wanted, ttlMs), (session) => {
+          if (session === "missing") return reject("session_not_found", { id: wanted ?? "" });
+          if (session === "busy") return reject("session_busy", {}, { retryAfterSeconds: 1 });
+          // It waited for its turn longer than its client did.
+          if (x.ended) return void session.close();
+          return resume(x, session);
+        });
+      },
+      commit(x, result) {
+        const turn = turnOf.get(x);
+        if (turn === undefined) return;
+        const answer: Message = { role: "assistant", content: result.content };
+        return turn.session.save([...turn.history, ...turn.said, answer]);
+      },
+      finish(x) {
+        turnOf.get(x)?.session.close();
+      },
+    };
+  },
+});
+
+function wrapLastUser(messages: readonly Message[], wrapper: Template): readonly Message[] {
+  const last = messages.findLastIndex((message) => message.role === "user");
+  const wrapped = messages[last];
+  if (wrapped === undefined) return messages;
+  const content = wrapper.fill(wrapped.content);
+  if (content === wrapped.content) return messages;
+  return messages.toSpliced(last, 1, { role: "user", content });
+}
+
+/**
+ * Makes room for this turn: the user messages and the answer it will add. Drops the oldest turns whole, or refuses.
+ * The token cap counts what is kept before the answer, by the 4-characters rule.
+ */
+function fit(
+  history: readonly Message[],
+  said: readonly Message[],
+  options: Options,
+): readonly Message[] | GatewayError {
+  let kept = history;
+  for (;;) {
+    const messages = kept.length + said.length + 1;
+    const tokens = estimateTokens(characters(kept) + characters(said));
+    const overMessages = messages > options.session_max_messages;
+    const overTokens = options.session_max_tokens !== null && tokens > options.session_max_tokens;
+    if (!overMessages && !overTokens) return kept;
+    if (options.session_overflow === "reject") {
+      return overMessages
+        ? reject("session_messages", { n: messages, max: options.session_max_messages })
+        : reject("session_tokens", { n: tokens, max: options.session_max_tokens ?? 0 });
+    }
+    if (kept.length === 0) return kept;
+    kept = kept.slice(oldestTurnLength(kept));
+  }
+}
+
+/** A turn ends with its answer: everything up to and including the first assistant message. */
+function oldestTurnLength(history: readonly Message[]): number {
+  const answer = history.findIndex((message) => message.role === "assistant");
+  return answer < 0 ? history.length : answer + 1;
+}
+
+function characters(messages: readonly Message[]): number {
+  let sum = 0;
+  for (const message of messages) sum += message.content.length;
+  return sum;
+}

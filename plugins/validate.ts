@@ -1,0 +1,24 @@
+/** Stage validate: the request body, as received, against the endpoint's `input_schema`. */
+import { definePlugin, type JsonSchema, reject } from "sluice/plugin";
+
+interface Options {
+  readonly input_schema: JsonSchema;
+}
+
+export default definePlugin<Options>({
+  name: "validate",
+  stage: "validate",
+  description: "Checks the request body against the endpoint's input_schema.",
+  schema: { type: "object", required: ["input_schema"], properties: { input_schema: {} } },
+  examples: [{ input_schema: { type: "object", required: ["message"] } }],
+  setup({ input_schema }, host) {
+    const check = host.schemas.compile(input_schema);
+    return {
+      request(x) {
+        const errors = check(x.body);
+        if (errors === undefined) return undefined;
+        return reject("input_invalid", { error: errors[0] ?? "" }, { detail: errors.join("; ") });
+      },
+    };
+  },
+});

@@ -1,0 +1,273 @@
+/**
+ * A provider without a network: answers from a template, deterministically, for demos, tests of a configuration and
+ * load tests. All time is the host's clock; with no latency it answers within the call.
+ */
+import type {
+  ChatChunk,
+  ChatResult,
+  Clock,
+  Exchange,
+  Provider,
+  ProviderFailure,
+  ProviderRequest,
+  ProviderSink,
+  StreamControl,
+  Timer,
+  Usage,
+} from "sluice/plugin";
+import { defineProvider, estimateTokens, failure, textChunk } from "sluice/plugin";
+
+/** What one call does instead of answering. A number is an HTTP status of 400 or more. */
+type Fate = number | "ok" | "timeout" | "unreachable" | "cut";
+
+interface MockOptions {
+  /** `{{input}}`: the last user message; `{{model}}`: the model asked for. */
+  readonly reply?: string;
+  /** Before an answer or its first chunk. */
+  readonly latency_ms?: number;
+  /** Between two chunks of a stream; 0: all at once. */
+  readonly chunk_ms?: number;
+  /** Pieces of a stream; absent: one a word. */
+  readonly chunks?: number;
+  /** One entry a call, in order; the last one holds for every call after it. */
+  readonly fail?: readonly Fate[];
+  /** Absent: about 4 characters a token. */
+  readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number };
+}
+
+const DEFAULT_REPLY =
+  "Hello from {{model}}! You said: “{{input}}” No model was asked and no key was needed; " +
+  "put a real provider into the config and the same call reaches it.";
+
+const tokens = { type: "integer", minimum: 0 } as const;
+const milliseconds = { type: "integer", minimum: 0, maximum: 600_000 } as const;
+
+export const mock = defineProvider<MockOptions>({
+  name: "mock",
+  label: "Mock",
+  description: "Answers from a template, without key and network.",
+  defaultBaseUrl: "mock://local",
+  needsApiKey: false,
+  schema: {
+    type: "object",
+    additionalProperties: false,
+    properties: {
+      reply: { type: "string", description: "{{input}} is the last user message, {{model}} the model." },
+      latency_ms: milliseconds,
+      chunk_ms: milliseconds,
+      chunks: { type: "integer", minimum: 1, maximum: 100_000 },
+      fail: {
+        type: "array",
+        minItems: 1,
+        maxItems: 1000,
+        items: {
+          anyOf: [
+            { type: "integer", minimum: 400, maximum: 599 },
+            { enum: ["ok", "timeout", "unreachable", "cut"] },
+          ],
+        },
+        description:
+          "One entry a call; the last one holds from then on. cut: a stream that breaks off half-way.",
+      },
+      usage: {
+        type: "object",
+        additionalProperties: false,
+        required: ["prompt_tokens", "completion_tokens"],
+        properties: { prompt_tokens: tokens, completion_tokens: tokens },
+      },
+    },
+  },
+  examples: [
+    {},
+    { reply: "Echo: {{input}}", latency_ms: 200, chunk_ms: 20, chunks: 50 },
+    { fail: [500, "timeout", "ok"], usage: { prompt_tokens: 12, completion_tokens: 30 } },
+  ],
+  setup: (options, host) => mockProvider(options, host.clock),
+});
+
+export default mock;
+
+function mockProvider(options: MockOptions, clock: Clock): Provider {
+  const latencyMs = options.latency_ms ?? 0;
+  let calls = 0;
+  const next = (request: ProviderRequest): Script => {
+    const fate = options.fail?.[Math.min(calls, options.fail.length - 1)] ?? "ok";
+    calls++;
+    return { fate, result: answer(options, request, `mock-${calls}`) };
+  };
+  return {
+    complete(request, x) {
+      const { fate, result } = next(request);
+      const outcome = fate === "ok" ? result : failed(fate, latencyMs);
+      return latencyMs === 0 ? outcome : later(clock, latencyMs, x, outcome);
+    },
+    stream(request, _x, sink) {
+      const script = next(request);
+      const play = new Play(clock, options, script, sink);
+      play.start(latencyMs);
+      return play;
+    },
+  };
+}
+
+interface Script {
+  readonly fate: Fate;
+  readonly result: ChatResult;
+}
+
+function answer(options: MockOptions, request: ProviderRequest, id: string): ChatResult {
+  const input = request.messages.findLast((message) => message.role === "user")?.content ?? "";
+  const values: Readonly<Record<string, string>> = { input, model: request.model };
+  // One pass: an input that holds a placeholder is not filled in again.
+  const content = (options.reply ?? DEFAULT_REPLY).replace(
+    /\{\{\s*(input|model)\s*\}\}/g,
+    (_whole, name: string) => values[name] ?? "",
+  );
+  return {
+    id,
+    model: request.model,
+    content,
+    finishReason: "stop",
+    usage: usageOf(options, request, content),
+  };
+}
+
+function usageOf(options: MockOptions, request: ProviderRequest, content: string): Usage {
+  const characters = request.messages.reduce((sum, message) => sum + message.content.length, 0);
+  const promptTokens = options.usage?.prompt_tokens ?? estimateTokens(characters);
+  const completionTokens = options.usage?.completion_tokens ?? estimateTokens(content.length);
+  return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
+}
+
+function failed(fate: Fate, afterMs: number): ProviderFailure {
+  if (fate === "timeout") {
+    return failure({
+      status: undefined,
+      reason: `timed out after ${afterMs} ms`,
+      movesOn: true,
+      accepted: false,
+    });
+  }
+  if (fate === "cut") {
+    return failure({ status: 200, reason: "the answer broke off", movesOn: true, accepted: true });
+  }
+  if (typeof fate === "number") {
+    const movesOn = fate === 408 || fate === 429 || fate >= 500;
+    return failure({ status: fate, reason: "scripted failure", movesOn, accepted: false });
+  }
+  return failure({ status: undefined, reason: "unreachable", movesOn: true, accepted: false });
+}
+
+function later<T>(clock: Clock, delayMs: number, x: Exchange, outcome: T): Promise<T | ProviderFailure> {
+  return new Promise((settle) => {
+    const timer = clock.after(delayMs, () => {
+      x.onCancel(undefined);
+      settle(outcome);
+    });
+    x.onCancel(() => {
+      timer.cancel();
+      settle(failure({ status: undefined, reason: "cancelled", movesOn: false, accepted: false }));
+    });
+  });
+}
+
+/** One streamed answer. With no pause between chunks it is one batch. */
+class Play implements StreamControl {
+  readonly #clock: Clock;
+  readonly #chunkMs: number;
+  readonly #script: Script;
+  readonly #sink: ProviderSink;
+  readonly #pieces: readonly string[];
+  #at = 0;
+  #timer: Timer | undefined;
+  #paused = false;
+  /** A step fell due while paused. */
+  #due = false;
+  #over = false;
+
+  constructor(clock: Clock, options: MockOptions, script: Script, sink: ProviderSink) {
+    this.#clock = clock;
+    this.#chunkMs = options.chunk_ms ?? 0;
+    this.#script = script;
+    this.#sink = sink;
+    const pieces = split(script.result.content, options.chunks);
+    this.#pieces = script.fate === "cut" ? pieces.slice(0, Math.ceil(pieces.length / 2)) : pieces;
+  }
+
+  start(latencyMs: number): void {
+    const { fate } = this.#script;
+    const answers = fate === "ok" || fate === "cut";
+    this.#after(latencyMs, () => (answers ? this.#begin() : this.#fail(failed(fate, latencyMs))));
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    if (!this.#paused) return;
+    this.#paused = false;
+    if (!this.#due) return;
+    this.#due = false;
+    this.#step();
+  }
+
+  cancel(): void {
+    this.#over = true;
+    this.#timer?.cancel();
+  }
+
+  #begin(): void {
+    this.#sink.begin(this.#script.result.id, this.#script.result.model);
+    this.#step();
+  }
+
+  #step(): void {
+    if (this.#over) return;
+    if (this.#paused) {
+      this.#due = true;
+      return;
+    }
+    const until = this.#chunkMs === 0 ? this.#pieces.length : this.#at + 1;
+    const chunks: ChatChunk[] = this.#pieces.slice(this.#at, until).map(textChunk);
+    this.#at = until;
+    const last = until >= this.#pieces.length;
+    if (last && this.#script.fate === "ok") chunks.push(this.#finish());
+    this.#sink.batch(chunks);
+    if (!last) this.#after(this.#chunkMs, () => this.#step());
+    else if (this.#script.fate === "cut") this.#fail(failed("cut", 0));
+    else this.#end();
+  }
+
+  #finish(): ChatChunk {
+    return { ...textChunk(""), finishReason: "stop", usage: this.#script.result.usage };
+  }
+
+  #end(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#sink.end();
+  }
+
+  #fail(failure: ProviderFailure): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#sink.fail(failure);
+  }
+
+  #after(delayMs: number, run: () => void): void {
+    if (delayMs === 0) run();
+    else this.#timer = this.#clock.after(delayMs, run);
+  }
+}
+
+/** Words with the space before them, or so many parts of about one length; no character is cut in two. */
+function split(text: string, parts: number | undefined): readonly string[] {
+  if (parts === undefined) return text.match(/\s*\S+|\s+$/g) ?? [text];
+  const characters = [...text];
+  const count = Math.max(1, Math.min(parts, characters.length));
+  const border = (part: number): number => Math.floor((part * characters.length) / count);
+  return Array.from({ length: count }, (_, part) =>
+    characters.slice(border(part), border(part + 1)).join(""),
+  );
+}

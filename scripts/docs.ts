@@ -1,0 +1,119 @@
+// Writes the pages of docs/ that are held to the code: errors, configuration, command line. `npm run docs` runs it;
+// test/docs.test.ts fails when a page differs from what it would write.
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { CODES } from "../src/config/codes.ts";
+import { configSchema } from "../src/config/schema/config.ts";
+import { BUILT_IN } from "../src/compile/builtin.ts";
+import { ERRORS, reject, type ErrorCode } from "../src/plugin/index.ts";
+import { shouldRetry } from "../src/http/respond.ts";
+
+const WRITTEN = "<!-- Written by `npm run docs` from the code. Do not edit. -->";
+
+/** Every generated page: path from the root of the repository, and text. */
+export function pages(): ReadonlyMap<string, string> {
+  return new Map([
+    ["docs/errors.md", errorsPage()],
+    ["docs/configuration.md", configurationPage()],
+  ]);
+}
+
+function errorsPage(): string {
+  const answers = Object.entries(ERRORS).map(([code, { status, message }]) => {
+    // Placeholders do not matter for the retry header, so any value will do.
+    const error = reject(code as ErrorCode, {} as never);
+    return `| ${status} | \`${cell(message)}\` | ${shouldRetry(error) ? "yes" : "no"} | \`${code}\` |`;
+  });
+  const diagnostics = Object.entries(CODES).map(
+    ([code, { title, explanation }]) => `| ${code} | ${cell(title)} | ${cell(explanation)} |`,
+  );
+  return `${WRITTEN}
+
+# Errors
+
+## What a client can get
+
+The body is \`{"ok": false, "error": …}\` with \`detail\`, \`scope\` and \`retry_after\` where they say more. The code is in
+the request log, not in the body. "Retry" is what the header \`X-Should-Retry\` says; an answer with \`Retry-After\` may
+always be tried again after it.
+
+| Status | \`error\` | Retry | Code |
+|---|---|---|---|
+${answers.join("\n")}
+
+## What a configuration can get
+
+Codes are stable. Those with E are errors, those with W warnings.
+
+| Code | What | Meaning |
+|---|---|---|
+${diagnostics.join("\n")}
+`;
+}
+
+type SchemaNode = Readonly<Record<string, unknown>>;
+
+function configurationPage(): string {
+  const rows: string[] = [];
+  describe(configSchema as SchemaNode, "", rows);
+  const plugins = BUILT_IN.filter((plugin) => plugin.kind !== "stage").flatMap((plugin) => {
+    const optionRows: string[] = [];
+    describe(plugin.schema as SchemaNode, "", optionRows);
+    const table = optionRows.length === 0 ? "No options." : `| Option | Type | Default | Meaning |\n|---|---|---|---|\n${optionRows.join("\n")}`;
+    return [`### ${plugin.kind} \`${plugin.name}\`\n\n${plugin.description}\n\n${table}\n`];
+  });
+  return `${WRITTEN}
+
+# Configuration
+
+Every key that a configuration may have. A key without a default must be given where its map is given. \`[]\` stands for
+each entry of a list, \`*\` for any name.
+
+| Key | Type | Default | Meaning |
+|---|---|---|---|
+${rows.join("\n")}
+
+## Options of built-in guardrails and providers
+
+A guardrail's options stand beside \`use\` or under \`options\`; a provider's under \`options\` of a credential or of
+\`providers.<key>\`.
+
+${plugins.join("\n")}`;
+}
+
+/** One row a key, depth first. */
+function describe(schema: SchemaNode, path: string, rows: string[]): void {
+  const properties = object(schema["properties"]);
+  const required = Array.isArray(schema["required"]) ? schema["required"] : [];
+  for (const [key, value] of Object.entries(properties)) {
+    const node = object(value);
+    const here = path === "" ? key : `${path}.${key}`;
+    const fallback = "default" in node ? `\`${cell(JSON.stringify(node["default"]))}\`` : required.includes(key) ? "required" : "";
+    rows.push(`| \`${here}\` | ${cell(typeOf(node))} | ${fallback} | ${cell(String(node["description"] ?? ""))} |`);
+    describe(node, here, rows);
+    if ("items" in node) describe(object(node["items"]), `${here}[]`, rows);
+    if (typeof node["additionalProperties"] === "object") describe(object(node["additionalProperties"]), `${here}.*`, rows);
+  }
+}
+
+function typeOf(node: SchemaNode): string {
+  if ("const" in node) return `\`${JSON.stringify(node["const"])}\``;
+  if (Array.isArray(node["enum"])) return node["enum"].map((value) => `\`${String(value)}\``).join(", ");
+  const types = Array.isArray(node["type"]) ? node["type"].join(" or ") : String(node["type"] ?? "any");
+  const { minimum, maximum } = node;
+  if (typeof minimum === "number" && typeof maximum === "number") return `${types}, ${minimum} to ${maximum}`;
+  if (typeof minimum === "number") return `${types}, ${minimum} or more`;
+  return types;
+}
+
+function object(value: unknown): SchemaNode {
+  return typeof value === "object" && value !== null ? (value as SchemaNode) : {};
+}
+
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  for (const [path, text] of pages()) writeFileSync(new URL(`../${path}`, import.meta.url), text);
+}

@@ -1,0 +1,139 @@
+/**
+ * JSON Schemas made into functions: short texts for the bodies of calls, full faults for configuration. A check
+ * returns what is wrong and throws on no value, however deep or large.
+ */
+import type { ErrorObject, ValidateFunction } from "ajv";
+import { LRUCache } from "lru-cache";
+import type { JsonSchema, SchemaCheck } from "../plugin/index.ts";
+import { compileWithAjv, type JsonPath, pointerSegments, type SchemaRefusal } from "./json-schema-engine.ts";
+
+export type { JsonPath, SchemaRefusal } from "./json-schema-engine.ts";
+export { malformation } from "./json-schema-shape.ts";
+
+export type CompiledSchema = { readonly ok: true; readonly check: SchemaCheck } | SchemaRefusal;
+
+/** One fault of a value, with what a diagnostic needs to explain it. */
+export interface SchemaFault {
+  readonly path: JsonPath;
+  readonly keyword: string;
+  readonly message: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  /** The schema object that holds the keyword. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** Where the keyword stands in the whole schema, as a JSON pointer. */
+  readonly schemaPath: string;
+}
+
+export type CompiledRules =
+  | { readonly ok: true; readonly faultsOf: (value: unknown) => readonly SchemaFault[] }
+  | SchemaRefusal;
+
+const SHOWN_ERRORS_MAX = 5;
+const SHOWN_CHARACTERS_MAX = 300;
+/** Of a larger value only the first error is sought: all errors of a huge body would fill the memory. */
+const EXPLAINED_NODES_MAX = 2000;
+const KEPT_SCHEMAS_MAX = 10_000;
+const KEPT_CHARACTERS_MAX = 64 * 1024 * 1024;
+
+const kept = new LRUCache<string, CompiledSchema>({
+  max: KEPT_SCHEMAS_MAX,
+  maxSize: KEPT_CHARACTERS_MAX,
+  sizeCalculation: (_, text) => text.length,
+});
+
+/**
+ * Compiles a schema of draft 2020-12, or draft-07 when its `$schema` says so. Only own properties count. Refuses
+ * what is no valid schema, refers to anything outside itself, or takes over 2 s. Equal schemas share one check.
+ */
+export function compileSchema(schema: JsonSchema): CompiledSchema {
+  const text = textOf(schema);
+  if (text === undefined) return { ok: false, message: "the schema is nested too deeply", path: [] };
+  let compiled = kept.get(text);
+  if (compiled === undefined) {
+    const compilation = compileWithAjv(schema, "first");
+    compiled = compilation.ok ? { ok: true, check: newCheck(schema, compilation.validate) } : compilation;
+    kept.set(text, compiled);
+  }
+  return compiled;
+}
+
+/** Compiles a schema into a function that returns every fault of a value. For configuration, not for calls. */
+export function compileRules(schema: JsonSchema): CompiledRules {
+  const compilation = compileWithAjv(schema, "verbose");
+  if (!compilation.ok) return compilation;
+  const { validate } = compilation;
+  return { ok: true, faultsOf: (value) => (validate(value) ? [] : (validate.errors ?? []).map(toFault)) };
+}
+
+function textOf(schema: JsonSchema): string | undefined {
+  try {
+    return JSON.stringify(schema);
+  } catch {
+    return undefined; // Nothing else makes plain data fail.
+  }
+}
+
+function newCheck(schema: JsonSchema, first: ValidateFunction): SchemaCheck {
+  let explaining: ValidateFunction | undefined;
+  return (value) => {
+    try {
+      if (first(value)) return undefined;
+      const found = texts(first.errors);
+      if (!isSmall(value)) return found;
+      if (explaining === undefined) {
+        const compilation = compileWithAjv(schema, "all");
+        explaining = compilation.ok ? compilation.validate : first;
+      }
+      return explaining(value) ? found : texts(explaining.errors);
+    } catch (error) {
+      if (error instanceof RangeError) return ["body is nested too deeply to be validated"];
+      throw error;
+    }
+  };
+}
+
+function isSmall(value: unknown): boolean {
+  const open: unknown[] = [value];
+  let nodes = 0;
+  while (open.length > 0) {
+    const next = open.pop();
+    if (++nodes + open.length > EXPLAINED_NODES_MAX) return false;
+    if (typeof next !== "object" || next === null) continue;
+    const items = Array.isArray(next) ? next : Object.values(next);
+    if (items.length > EXPLAINED_NODES_MAX) return false;
+    open.push(...items);
+  }
+  return true;
+}
+
+function texts(errors: readonly ErrorObject[] | null | undefined): readonly string[] {
+  const found = new Set<string>();
+  for (const error of errors ?? []) {
+    found.add(`${readablePath(error.instancePath)} ${phrase(error)}`.slice(0, SHOWN_CHARACTERS_MAX));
+    if (found.size === SHOWN_ERRORS_MAX) break;
+  }
+  return [...found];
+}
+
+function phrase({ keyword, message = "is not valid", params }: ErrorObject): string {
+  if (keyword === "additionalProperties") return `${message}: '${params["additionalProperty"]}'`;
+  if (keyword === "unevaluatedProperties") return `${message}: '${params["unevaluatedProperty"]}'`;
+  if (keyword === "enum" && Array.isArray(params["allowedValues"])) {
+    return `${message}: ${params["allowedValues"].map((allowed) => JSON.stringify(allowed)).join(", ")}`;
+  }
+  return message;
+}
+
+/** `/messages/0/content` -> `messages[0].content`; the root is `body`. */
+function readablePath(pointer: string): string {
+  if (pointer === "") return "body";
+  const path = pointerSegments(pointer).map((segment) =>
+    typeof segment === "number" ? `[${segment}]` : `.${segment}`,
+  );
+  return path.join("").replace(/^\./, "");
+}
+
+function toFault(error: ErrorObject): SchemaFault {
+  const { instancePath, keyword, message = "is not valid", params, parentSchema = {}, schemaPath } = error;
+  return { path: pointerSegments(instancePath), keyword, message, params, schema: parentSchema, schemaPath };
+}

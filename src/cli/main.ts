@@ -1,0 +1,93 @@
+/** Finds the command that was asked for, runs it, and turns whatever comes of it into an exit code. */
+import type { CliIo, Command } from "./command.ts";
+
+/** Wrong usage, by the BSD convention (CONTRACT section 13). */
+export const EXIT_USAGE = 64;
+
+type LoadCommand = () => Promise<Command>;
+
+/** Each command is loaded only when it is run or asked about. */
+const COMMANDS: Readonly<Record<string, LoadCommand>> = {
+  start: async () => (await import("./start.ts")).command,
+  validate: async () => {
+    const [{ validateCommand }, { pluginLoader }] = await Promise.all([
+      import("./validate.ts"),
+      import("../gateway/load.ts"),
+    ]);
+    return validateCommand(pluginLoader);
+  },
+  schema: async () => {
+    const [{ schemaCommand }, { pluginLoader }] = await Promise.all([
+      import("./schema.ts"),
+      import("../gateway/load.ts"),
+    ]);
+    return schemaCommand(pluginLoader);
+  },
+  token: async () => (await import("./token.ts")).command,
+};
+
+export async function main(args: readonly string[], io: CliIo = processIo()): Promise<number> {
+  const [name = "help", ...rest] = args;
+  if (name === "help" || name === "--help" || name === "-h") {
+    io.stdout(await overview());
+    return 0;
+  }
+  const load = COMMANDS[name];
+  if (load === undefined) {
+    io.stderr(`sluice: there is no command '${name}'\n\n${await overview()}`);
+    return EXIT_USAGE;
+  }
+  const command = await load();
+  if (rest.includes("--help") || rest.includes("-h")) {
+    io.stdout(`${command.help}\n`);
+    return 0;
+  }
+  try {
+    return await command.run(rest, io);
+  } catch (error) {
+    return failed(command, error, io);
+  }
+}
+
+function failed(command: Command, error: unknown, io: CliIo): number {
+  const message = error instanceof Error ? error.message : String(error);
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (code.startsWith("ERR_PARSE_ARGS")) {
+    io.stderr(`sluice ${command.name}: ${message}\nTry: sluice ${command.name} --help\n`);
+    return EXIT_USAGE;
+  }
+  if (code === "EADDRINUSE") {
+    io.stderr(`sluice ${command.name}: ${message}\nAnother program listens there; change server.port or admin.port.\n`);
+    return 1;
+  }
+  io.stderr(`sluice ${command.name}: ${message}\n`);
+  return 1;
+}
+
+async function overview(): Promise<string> {
+  const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()));
+  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(10)} ${summary}`);
+  return `sluice: an AI gateway whose whole configuration lives in git
+
+Usage: sluice COMMAND [OPTIONS]
+
+${lines.join("\n")}
+
+sluice COMMAND --help says more.
+`;
+}
+
+function processIo(): CliIo {
+  return {
+    stdout: (text) => void process.stdout.write(text),
+    stderr: (text) => void process.stderr.write(text),
+    stdin: async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of process.stdin) chunks.push(Buffer.from(chunk));
+      return Buffer.concat(chunks).toString("utf8");
+    },
+    env: process.env,
+    cwd: process.cwd(),
+    isTerminal: process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined,
+  };
+}

@@ -1,0 +1,89 @@
+/** `sluice start`: loads the configuration, serves it, reloads it when it changes, and stops when it is told to. */
+import { parseArgs } from "node:util";
+import { type Diagnostic, renderText } from "../config/diagnostic.ts";
+import type { ResolvedConfig } from "../config/model.ts";
+import { ConfigError, createGateway, type Gateway } from "../gateway/gateway.ts";
+import type { CliIo, Command } from "./command.ts";
+import { DEMO_TOKEN, demoIn, isLoopback } from "./demo.ts";
+
+export const command: Command = {
+  name: "start",
+  summary: "serve a configuration",
+  help: `Usage: sluice start [--config PATH] [--overlay FILE]...
+
+Loads the configuration, checks it, and serves it until SIGTERM or SIGINT. Changed files are taken up as they are
+saved; a faulty change is reported and the last good configuration goes on. SIGHUP loads again at once.
+
+  --config PATH    a YAML file or a folder of them (default: SLUICE_CONFIG, else gateway.config.yaml)
+  --overlay FILE   a partial configuration merged over it; may be repeated
+
+Examples:
+  sluice start
+  sluice start --config ./gateway --overlay ./production.yaml`,
+  run: start,
+};
+
+async function start(args: readonly string[], io: CliIo): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { config: { type: "string" }, overlay: { type: "string", multiple: true } },
+  });
+  const path = values.config ?? io.env["SLUICE_CONFIG"] ?? "gateway.config.yaml";
+  let gateway: Gateway;
+  try {
+    gateway = await createGateway({ configPath: path, overlays: values.overlay ?? [], env: io.env });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    io.stderr(renderText([...error.errors, ...error.warnings] satisfies Diagnostic[], io.isTerminal));
+    return 1;
+  }
+  const refusal = demoBeyondLoopback(gateway.config);
+  if (refusal !== undefined) {
+    io.stderr(refusal);
+    return 1;
+  }
+  const ended = untilToldToStop(gateway);
+  const { url, adminUrl } = await gateway.start();
+  io.stderr(banner(gateway.config, url, adminUrl));
+  await ended;
+  return 0;
+}
+
+function demoBeyondLoopback(config: ResolvedConfig): string | undefined {
+  if (demoIn(config) === undefined || isLoopback(config.server.host)) return undefined;
+  return `error: the configuration has the demo token, which is public, and server.host is ${config.server.host}.
+Remove the token from the configuration (make one with: sluice token new), or listen on 127.0.0.1.\n`;
+}
+
+/** Resolves when the gateway has stopped. A second signal does not wait for open calls. */
+function untilToldToStop(gateway: Gateway): Promise<void> {
+  return new Promise((resolve) => {
+    let told = false;
+    const stop = (): void => {
+      if (told) process.exit(130);
+      told = true;
+      gateway.stop().then(resolve);
+    };
+    process.on("SIGTERM", stop);
+    process.on("SIGINT", stop);
+    process.on("SIGHUP", () => void gateway.reload());
+  });
+}
+
+function banner(config: ResolvedConfig, url: string, adminUrl: string | undefined): string {
+  const lines = [`sluice listens on ${url}`];
+  if (adminUrl !== undefined) lines.push(`health and metrics on ${adminUrl}`);
+  const demo = demoIn(config);
+  if (demo !== undefined && demo.slug !== "") {
+    lines.push(
+      "",
+      `demo token (public, loopback only): ${DEMO_TOKEN}`,
+      "try it:",
+      "",
+      `  curl ${url}/api/${demo.projectUuid}/${demo.slug} -H 'Authorization: Bearer ${DEMO_TOKEN}' -H 'Content-Type: application/json' -d '{"message":"Hello!"}'`,
+      "",
+      'or streamed, with -N and {"message":"Hello!","stream":true}',
+    );
+  }
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,107 @@
+/** `sluice token`: makes tokens and their hashes. A token is printed once and kept nowhere. */
+import { createHash, randomBytes } from "node:crypto";
+import { parseArgs } from "node:util";
+import { type CliIo, type Command, EXIT, misused } from "./command.ts";
+
+const HELP = `Usage: sluice token new [--name NAME] [--scopes LIST] [--test] [--output text|json]
+       sluice token hash < FILE
+
+new   makes a token, prints it once, and prints the YAML to commit: the configuration holds hashes only.
+hash  reads a token from standard input, never from its arguments, and prints its hash.
+
+  --name NAME     whose token it is (default: client)
+  --scopes LIST   what it may do: chat, models, admin, mcp, proxy, separated by commas (default: chat)
+  --test          a token that begins with gw_test_ instead of gw_live_
+  --output json   for scripts: {token, hash, name, scopes}
+
+Examples:
+  sluice token new --name web --scopes chat,models
+  sluice token hash < token.txt`;
+
+const SCOPES = ["chat", "models", "admin", "mcp", "proxy"];
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/** 43 letters and digits hold 256 bits. */
+const SECRET_CHARACTERS = 43;
+const TOKEN = /^gw_(?:live|test)_\S+$/;
+
+export const command: Command = {
+  name: "token",
+  summary: "make a token, or the hash of one",
+  help: HELP,
+  async run([action, ...args], io) {
+    if (action === "new") return makeToken(args, io);
+    if (action === "hash") return hashToken(args, io);
+    return misused(
+      io,
+      "token",
+      action === undefined ? "say `new` or `hash`" : `there is no '${action}' here`,
+    );
+  },
+};
+
+function makeToken(args: readonly string[], io: CliIo): number {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      name: { type: "string", default: "client" },
+      scopes: { type: "string", default: "chat" },
+      test: { type: "boolean", default: false },
+      output: { type: "string", default: "text" },
+    },
+  });
+  const { name, output } = values;
+  const scopes = values.scopes.split(",").map((scope) => scope.trim());
+  const unknown = scopes.find((scope) => !SCOPES.includes(scope));
+  if (unknown !== undefined)
+    return misused(io, "token", `unknown scope '${unknown}'; scopes are ${SCOPES.join(", ")}`);
+  if (output !== "text" && output !== "json")
+    return misused(io, "token", `--output takes text or json, not '${output}'`);
+  const token = `gw_${values.test ? "test" : "live"}_${randomText(SECRET_CHARACTERS)}`;
+  const hash = hashOf(token);
+  if (output === "json") {
+    io.stdout(`${JSON.stringify({ token, hash, name, scopes })}\n`);
+    return EXIT.fine;
+  }
+  io.stdout(`The token, shown this once:
+
+  ${token}
+
+Commit this under the project's tokens:
+
+  - name: ${JSON.stringify(name)}
+    hash: "${hash}"
+    scopes: [${scopes.join(", ")}]
+`);
+  return EXIT.fine;
+}
+
+async function hashToken(args: readonly string[], io: CliIo): Promise<number> {
+  if (args.length > 0) {
+    const reason = "arguments end up in shell histories and process lists";
+    return misused(io, "token", `hash reads the token from standard input, since ${reason}`);
+  }
+  const token = (await io.stdin()).replace(/\r?\n$/, "");
+  if (!TOKEN.test(token)) {
+    io.stderr("sluice token: standard input holds no token: one begins with gw_live_ or gw_test_\n");
+    return EXIT.failed;
+  }
+  io.stdout(`${hashOf(token)}\n`);
+  return EXIT.fine;
+}
+
+/** As the configuration keeps it: SHA-256 of the whole string. */
+function hashOf(token: string): string {
+  return `sha256:${createHash("sha256").update(token, "utf8").digest("hex")}`;
+}
+
+/** Letters and digits, all equally likely: bytes past the last whole multiple of 62 are thrown away. */
+function randomText(length: number): string {
+  const usable = 256 - (256 % ALPHABET.length);
+  let text = "";
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      if (byte < usable && text.length < length) text += ALPHABET[byte % ALPHABET.length];
+    }
+  }
+  return text;
+}

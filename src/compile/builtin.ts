@@ -1,0 +1,33 @@
+/** The only file that names what ships: every built-in stage, guardrail and provider, through the public door. */
+import authenticate from "../../plugins/authenticate.ts";
+import budget from "../../plugins/budget.ts";
+import call from "../../plugins/call.ts";
+import check from "../../plugins/check.ts";
+import contentLength from "../../plugins/content-length.ts";
+import keywordBlocklist from "../../plugins/keyword-blocklist.ts";
+import limit from "../../plugins/limit.ts";
+import pii from "../../plugins/pii.ts";
+import prepare from "../../plugins/prepare.ts";
+import promptInjection from "../../plugins/prompt-injection.ts";
+import record from "../../plugins/record.ts";
+import validate from "../../plugins/validate.ts";
+import mock from "../../providers/mock.ts";
+import openai from "../../providers/openai.ts";
+import type { Plugin } from "../plugin/index.ts";
+
+export const BUILT_IN: readonly Plugin[] = [
+  authenticate,
+  limit,
+  budget,
+  contentLength,
+  keywordBlocklist,
+  pii,
+  promptInjection,
+  validate,
+  prepare,
+  call,
+  check,
+  record,
+  openai,
+  mock,
+];

@@ -1,0 +1,120 @@
+/** Compiles a resolved configuration: all or nothing. What it took of the instance pool is given back if it fails. */
+import type { ProjectConfig, ResolvedConfig } from "../config/model.ts";
+import type { Host, Plugin, ProjectRef } from "../plugin/index.ts";
+import { isPromise } from "../plugin/index.ts";
+import type { UpstreamClient } from "../upstream/client.ts";
+import { BUILT_IN } from "./builtin.ts";
+import { type CompileContext, CompileError } from "./context.ts";
+import { builtIn, compileEndpoint, finishSteps, recordHooks, requestSteps, thirdParty } from "./endpoint.ts";
+import { edited } from "./guardrail.ts";
+import { makeHost, type Services } from "./host.ts";
+import type { InstancePool } from "./instances.ts";
+import type { CompiledConfig, CompiledEndpoint, CompiledProject } from "./model.ts";
+import { authenticatePart } from "./parts.ts";
+import type { Registry } from "./registry.ts";
+
+export interface CompileInput {
+  readonly config: ResolvedConfig;
+  readonly hash: string;
+  readonly registry: Registry;
+  readonly services: Services;
+  readonly pool: InstancePool;
+  readonly upstream: () => Promise<UpstreamClient>;
+}
+
+/** Rejects with a CompileError when a plugin's setup fails. */
+export async function compileConfig(input: CompileInput): Promise<CompiledConfig> {
+  const context = await makeContext(input);
+  try {
+    return await compileAll(context, input.hash);
+  } catch (thrown) {
+    await context.lease.release();
+    throw thrown;
+  }
+}
+
+async function compileAll(context: CompileContext, hash: string): Promise<CompiledConfig> {
+  const { config, lease } = context;
+  const authenticate = await builtIn(context, "authenticate", authenticatePart(config));
+  const record = await recordHooks(context);
+  const projects = new Map<string, CompiledProject>();
+  for (const project of config.projects) projects.set(project.uuid, await compileProject(context, project));
+  return Object.freeze({
+    hash,
+    server: config.server,
+    projects,
+    authenticate: requestSteps(authenticate === undefined ? [] : [authenticate]),
+    record: finishSteps(record === undefined ? [] : [record]),
+    close: () => lease.release(),
+  });
+}
+
+async function compileProject(context: CompileContext, project: ProjectConfig): Promise<CompiledProject> {
+  const ref: ProjectRef = Object.freeze({ uuid: project.uuid, id: project.id, name: project.name });
+  const early = [];
+  for (const use of project.stages) {
+    const plugin = context.registry.stages.get(use.use);
+    if (plugin?.stage === "authenticate") early.push(await thirdParty(context, use));
+  }
+  const endpoints = new Map<string, CompiledEndpoint>();
+  for (const endpoint of project.endpoints) {
+    endpoints.set(
+      endpoint.slug,
+      await context.at(endpoint.at, () => compileEndpoint(context, project, endpoint)),
+    );
+  }
+  const listing = project.endpoints.map(({ uuid, name, slug, is_active, expose_as_mcp_tool }) => ({
+    uuid,
+    name,
+    slug,
+    is_active,
+    expose_as_mcp_tool,
+  }));
+  return { ref, type: project.type, authenticate: requestSteps(early), endpoints, listingJson: JSON.stringify(listing) };
+}
+
+async function makeContext(input: CompileInput): Promise<CompileContext> {
+  const { config, registry, services, upstream } = input;
+  const lease = input.pool.lease();
+  const own = new Set<Plugin>(BUILT_IN);
+  const redact = await redactor(input);
+  const hosts = new Map<Plugin, Host>();
+  return {
+    config,
+    registry,
+    services,
+    lease,
+    upstream,
+    hostFor(plugin) {
+      let host = hosts.get(plugin);
+      if (host === undefined) {
+        host = makeHost({ services, plugin: plugin.name, builtIn: own.has(plugin), redact });
+        hosts.set(plugin, host);
+      }
+      return host;
+    },
+    async at(place, make) {
+      try {
+        return await make();
+      } catch (thrown) {
+        throw thrown instanceof CompileError ? thrown : new CompileError(place, thrown);
+      }
+    },
+  };
+}
+
+/** Redaction for logs is the built-in PII filter in mask mode; what it cannot judge at once is left out whole. */
+async function redactor({ config, registry, services }: CompileInput): Promise<(text: string) => string> {
+  const pii = registry.guardrails.get("pii");
+  if (config.log.content !== "redacted" || pii === undefined) return () => "[REDACTED]";
+  const host = makeHost({ services, plugin: "pii", builtIn: true, redact: () => "[REDACTED]" });
+  // The options are the plugin's own words for its strictest form.
+  const guard = await pii.setup({ mode: "mask" } as never, host);
+  return (text) => {
+    const about = { side: "input", role: "user", totalCharacters: text.length, partial: false } as const;
+    // The filter judges text alone; the exchange is there for guardrails that look further.
+    const verdict = guard.judge(text, about as Parameters<typeof guard.judge>[1]);
+    if (isPromise(verdict)) return "[REDACTED]";
+    return verdict?.verdict === "replace" ? edited(text, verdict.edits) : text;
+  };
+}

@@ -1,0 +1,29 @@
+/** What all parts of one compilation share. */
+import type { ResolvedConfig, SourcePlace } from "../config/model.ts";
+import type { Host, Plugin } from "../plugin/index.ts";
+import type { UpstreamClient } from "../upstream/client.ts";
+import type { Services } from "./host.ts";
+import type { InstanceLease } from "./instances.ts";
+import type { Registry } from "./registry.ts";
+
+export interface CompileContext {
+  readonly config: ResolvedConfig;
+  readonly registry: Registry;
+  readonly services: Services;
+  readonly lease: InstanceLease;
+  hostFor(plugin: Plugin): Host;
+  /** The HTTP client to providers, loaded when the first provider needs it. */
+  upstream(): Promise<UpstreamClient>;
+  /** Runs `make`; what it throws becomes a CompileError that names the place in the YAML. */
+  at<T>(place: SourcePlace, make: () => Promise<T>): Promise<T>;
+}
+
+/** A plugin's setup failed: the configuration is refused, at the line that uses the plugin. */
+export class CompileError extends Error {
+  readonly at: SourcePlace;
+
+  constructor(at: SourcePlace, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.at = at;
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * Makes hooks out of a guardrail: one `judge` guards what comes in, whole answers, and streams. Adds what every
+ * guardrail has and none must write: sides, shadow, deadline, fail-closed, verdict records.
+ */
+import type { GuardrailUse } from "../config/model.ts";
+import type {
+  ChatResult,
+  Clock,
+  Edit,
+  Exchange,
+  GatewayError,
+  Guardrail,
+  Hooks,
+  Logger,
+  MaybePromise,
+  Message,
+  TextAbout,
+  Verdict,
+} from "../plugin/index.ts";
+import { andThen, isGatewayError, isPromise, reject } from "../plugin/index.ts";
+import { windowHook } from "./guardrail-window.ts";
+
+/** What a guardrail's use is run with. */
+export interface GuardContext {
+  readonly name: string;
+  readonly guardrail: Guardrail;
+  readonly use: Pick<GuardrailUse, "on" | "on_error" | "timeout_ms" | "shadow">;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What acting on a verdict comes to: spans to replace (none: the text stays) or a refusal. */
+export type Judgement = readonly Edit[] | GatewayError;
+
+const NO_EDITS: readonly Edit[] = Object.freeze([]);
+
+export function guardrailHooks(context: GuardContext): Hooks {
+  const { on } = context.use;
+  return {
+    request: on.includes("input") ? (x) => guardInput(context, x) : undefined,
+    response: on.includes("output") ? (x, result) => guardAnswer(context, x, result) : undefined,
+    stream: on.includes("output") ? (x) => windowHook(context, x) : undefined,
+    close: context.guardrail.close === undefined ? undefined : () => context.guardrail.close?.(),
+  };
+}
+
+/** Every message in turn; a later guardrail sees what this one masked (CONTRACT section 4). */
+function guardInput(context: GuardContext, x: Exchange, from = 0): MaybePromise<undefined | GatewayError> {
+  for (let i = from; i < x.messages.length; i++) {
+    const message = x.messages[i];
+    if (message === undefined) break;
+    const about: TextAbout = {
+      side: "input",
+      role: message.role,
+      totalCharacters: totalCharacters(x),
+      partial: false,
+      exchange: x,
+    };
+    const judgement = judge(context, message.content, about);
+    if (isPromise(judgement)) {
+      return judgement.then((settled) => {
+        const refusal = apply(x, i, message, settled);
+        return refusal ?? guardInput(context, x, i + 1);
+      });
+    }
+    const refusal = apply(x, i, message, judgement);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}
+
+function apply(x: Exchange, at: number, message: Message, judgement: Judgement): GatewayError | undefined {
+  if (isGatewayError(judgement)) return judgement;
+  if (judgement.length > 0) {
+    x.messages = x.messages.toSpliced(at, 1, { ...message, content: edited(message.content, judgement) });
+  }
+  return undefined;
+}
+
+function totalCharacters(x: Exchange): number {
+  if (x.messages === x.received) return x.receivedCharacters;
+  let sum = 0;
+  for (const message of x.messages) sum += message.content.length;
+  return sum;
+}
+
+function guardAnswer(
+  context: GuardContext,
+  x: Exchange,
+  result: ChatResult,
+): MaybePromise<ChatResult | GatewayError> {
+  const about: TextAbout = {
+    side: "output",
+    role: "assistant",
+    totalCharacters: result.content.length,
+    partial: false,
+    exchange: x,
+  };
+  return andThen(judge(context, result.content, about), (judgement) => {
+    if (isGatewayError(judgement)) return judgement;
+    return judgement.length === 0 ? result : { ...result, content: edited(result.content, judgement) };
+  });
+}
+
+/** Asks the guardrail and says what to do. Never throws: a guardrail that fails is dealt with by its `on_error`. */
+export function judge(context: GuardContext, text: string, about: TextAbout): MaybePromise<Judgement> {
+  let verdict: MaybePromise<Verdict>;
+  try {
+    verdict = context.guardrail.judge(text, about);
+  } catch (thrown) {
+    return failed(context, about, thrown);
+  }
+  if (verdict === undefined) return NO_EDITS;
+  if (!isPromise(verdict)) return act(context, verdict, about);
+  return withDeadline(context, verdict).then(
+    (settled) => act(context, settled, about),
+    (thrown: unknown) => failed(context, about, thrown),
+  );
+}
+
+function act(context: GuardContext, verdict: Verdict, about: TextAbout): Judgement {
+  if (verdict === undefined) return NO_EDITS;
+  const { shadow } = context.use;
+  const { name } = context;
+  const { side, exchange } = about;
+  // Once a call: the window of a stream is judged again and again.
+  const known = exchange.verdicts.some(
+    (v) => v.guardrail === name && v.side === side && v.verdict === verdict.verdict && v.reason === verdict.reason,
+  );
+  if (!known) {
+    exchange.verdict({ guardrail: name, side, verdict: verdict.verdict, shadow, reason: verdict.reason });
+  }
+  if (shadow) return NO_EDITS;
+  return verdict.verdict === "block" ? verdict.error : verdict.edits;
+}
+
+function failed(context: GuardContext, about: TextAbout, thrown: unknown): Judgement {
+  const { name, use } = context;
+  context.log.error(
+    { request_id: about.exchange.requestId, guardrail: name, on_error: use.on_error, err: thrown },
+    "a guardrail failed",
+  );
+  about.exchange.verdict({
+    guardrail: name,
+    side: about.side,
+    verdict: "error",
+    shadow: use.shadow,
+    reason: thrown instanceof DeadlineError ? "timeout" : "exception",
+  });
+  if (use.on_error === "allow" || use.shadow) return NO_EDITS;
+  return reject(about.side === "input" ? "guardrail_failed" : "answer_guardrail_failed", { name });
+}
+
+class DeadlineError extends Error {}
+
+/** Only promises can be given a deadline; a guardrail that blocks the thread is what `isolate` is for. */
+function withDeadline(context: GuardContext, verdict: Promise<Verdict>): Promise<Verdict> {
+  return new Promise((resolve, fail) => {
+    const timer = context.clock.after(context.use.timeout_ms, () => {
+      fail(new DeadlineError(`no verdict within ${context.use.timeout_ms} ms`));
+    });
+    verdict.then(resolve, fail).finally(() => timer.cancel());
+  });
+}
+
+/** The text with its spans replaced. */
+export function edited(text: string, edits: readonly Edit[]): string {
+  let out = "";
+  let at = 0;
+  for (const edit of edits) {
+    out += text.slice(at, edit.start) + edit.text;
+    at = edit.end;
+  }
+  return out + text.slice(at);
+}

@@ -1,0 +1,69 @@
+/** What is handed to each plugin at setup, made from the gateway's services: the same for built-in and third-party ones. */
+import { LRUCache } from "lru-cache";
+import { compileSchema } from "../base/json-schema.ts";
+import type { Clock, Host, JsonSchema, Logger, Metrics, Random, SchemaCheck } from "../plugin/index.ts";
+import type { StateStore } from "../state/store.ts";
+
+/** What the gateway offers its plugins; one object for the life of the process. */
+export interface Services {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly store: StateStore;
+  readonly metrics: Metrics;
+  readonly requestLog: { write(line: string): void };
+}
+
+/** Conversations of the built-in stages are kept apart from those of third-party plugins under this name. */
+const OWN_SESSIONS = "chat";
+
+/** Compiled schemas, by their text: an unchanged schema is not compiled again on reload. */
+const schemas = new LRUCache<string, SchemaCheck>({ max: 20_000 });
+
+function compiled(schema: JsonSchema): SchemaCheck {
+  const text = JSON.stringify(schema);
+  let check = schemas.get(text);
+  if (check === undefined) {
+    const outcome = compileSchema(schema);
+    if (!outcome.ok) throw new Error(`the schema does not compile: ${outcome.message}`);
+    check = outcome.check;
+    schemas.set(text, check);
+  }
+  return check;
+}
+
+export interface HostNeeds {
+  readonly services: Services;
+  readonly plugin: string;
+  readonly builtIn: boolean;
+  readonly redact: (text: string) => string;
+}
+
+export function makeHost({ services, plugin, builtIn, redact }: HostNeeds): Host {
+  const { store, log } = services;
+  const scope = builtIn ? OWN_SESSIONS : `plugin:${plugin}`;
+  return Object.freeze({
+    plugin,
+    log: builtIn ? log : named(log, plugin),
+    clock: services.clock,
+    random: services.random,
+    schemas: { compile: compiled },
+    sessions: {
+      open: (owner, id, ttlMs) => store.sessions.open(scope, owner, id, ttlMs),
+      peekCharacters: (owner, id) => store.sessions.peekCharacters(scope, owner, id),
+      delete: (owner, id) => store.sessions.delete(scope, owner, id),
+    },
+    metrics: services.metrics,
+    requestLog: services.requestLog,
+    redact,
+  } satisfies Host);
+}
+
+function named(log: Logger, plugin: string): Logger {
+  return {
+    debug: (fields, message) => log.debug({ plugin, ...fields }, message),
+    info: (fields, message) => log.info({ plugin, ...fields }, message),
+    warn: (fields, message) => log.warn({ plugin, ...fields }, message),
+    error: (fields, message) => log.error({ plugin, ...fields }, message),
+  };
+}

@@ -1,0 +1,58 @@
+/**
+ * What calls run on: the configuration turned into flat arrays of functions. Immutable once made, shared by all calls
+ * of its generation. Built by compile.ts, read by pipeline/ and surfaces/.
+ */
+import type { ProjectType, ServerConfig } from "../config/model.ts";
+import type { EndpointRef, Hooks, ProjectRef, Target } from "../plugin/index.ts";
+
+export interface CompiledConfig {
+  /** Hex SHA-256 of all text the configuration was read from. */
+  readonly hash: string;
+  readonly server: ServerConfig;
+  readonly projects: ReadonlyMap<string, CompiledProject>;
+  /** Stage authenticate, for every route: the body is not read before these have run. */
+  readonly authenticate: readonly RequestStep[];
+  /** `finish` hooks of stage record, for calls that end before their endpoint is known. */
+  readonly record: readonly FinishStep[];
+  /** Lets go of the plugin instances that only this generation used. */
+  close(): Promise<void>;
+}
+
+export interface CompiledProject {
+  readonly ref: ProjectRef;
+  readonly type: ProjectType;
+  /** Third-party plugins at stage authenticate of this project; they run after the gateway's own. */
+  readonly authenticate: readonly RequestStep[];
+  readonly endpoints: ReadonlyMap<string, CompiledEndpoint>;
+  /** `data` of the listing call, ready to send. */
+  readonly listingJson: string;
+}
+
+export interface CompiledEndpoint {
+  readonly ref: EndpointRef;
+  readonly isActive: boolean;
+  readonly streamingEnabled: boolean;
+  /** Down the chain, the step that decides the claims among them. */
+  readonly request: readonly RequestStep[];
+  readonly call: NonNullable<Hooks["call"]>;
+  readonly targets: readonly Target[];
+  /** Up the chain. */
+  readonly response: readonly ResponseStep[];
+  readonly stream: readonly StreamStep[];
+  readonly commit: readonly CommitStep[];
+  readonly finish: readonly FinishStep[];
+}
+
+/** One hook in its place. `stage` indexes STAGES; `plugin` names it in logs when it throws. */
+interface Step<Name extends keyof Hooks> {
+  readonly stage: number;
+  readonly plugin: string;
+  readonly run: NonNullable<Hooks[Name]>;
+}
+
+/** `decide`: not a hook but the place where the claims made so far are decided. */
+export type RequestStep = Step<"request"> | { readonly stage: number; readonly plugin: string; readonly run: "decide" };
+export type ResponseStep = Step<"response">;
+export type StreamStep = Step<"stream">;
+export type CommitStep = Step<"commit">;
+export type FinishStep = Step<"finish">;

@@ -1,0 +1,111 @@
+/**
+ * Which part of an endpoint's configuration each built-in stage is given. A stage reads its part and nothing else;
+ * undefined leaves it out of the chain, so that what is not configured costs nothing.
+ */
+import type { CallSettings, EndpointConfig, ProjectConfig, ResolvedConfig } from "../config/model.ts";
+
+/** Nano-dollars a token. */
+interface TokenPrice {
+  readonly input: number;
+  readonly cached_input: number;
+  readonly output: number;
+}
+
+export function authenticatePart(config: ResolvedConfig): object {
+  const tokens = config.projects.flatMap((project) =>
+    project.tokens.map((token) => ({
+      sha256: token.hash.slice("sha256:".length),
+      id: token.id,
+      name: token.name,
+      project_uuid: project.uuid,
+      scopes: token.scopes,
+      is_active: token.is_active,
+      expires_at: token.expires_at,
+      monthly_cap_nano_usd: token.monthly_budget_usd_cap?.nanoUsd ?? null,
+      monthly_cap_text: token.monthly_budget_usd_cap?.text ?? "",
+    })),
+  );
+  return { tokens };
+}
+
+export function limitPart(subject: string, settings: CallSettings): object | undefined {
+  const { rate_limit_per_minute, rate_limit_per_hour, usage_hard_limit_tokens } = settings;
+  if (rate_limit_per_minute === null && rate_limit_per_hour === null && usage_hard_limit_tokens === null) {
+    return undefined;
+  }
+  return { subject, rate_limit_per_minute, rate_limit_per_hour, usage_hard_limit_tokens };
+}
+
+export function budgetPart(
+  config: ResolvedConfig,
+  project: ProjectConfig,
+  subject: string,
+  endpoint: EndpointConfig,
+): object | undefined {
+  const prices = pricesOf(config, project, endpoint);
+  if (Object.keys(prices).length === 0) return undefined;
+  return {
+    subject,
+    cap_nano_usd: endpoint.monthly_budget_usd?.nanoUsd ?? null,
+    cap_text: endpoint.monthly_budget_usd?.text ?? "",
+    prices,
+    max_output_tokens: endpoint.max_output_tokens,
+    budget_estimate: endpoint.budget_estimate,
+    prompt: endpoint.prompt,
+    user_prompt_template: endpoint.user_prompt_template,
+    sessions_enabled: endpoint.sessions_enabled,
+  };
+}
+
+/** The endpoint's own price for all its models, else the price table's for each target (CONTRACT section 6). */
+function pricesOf(
+  config: ResolvedConfig,
+  project: ProjectConfig,
+  endpoint: EndpointConfig,
+): Record<string, TokenPrice> {
+  const own = endpoint.estimated_cost_per_1k_tokens_usd;
+  if (own !== null) {
+    const perToken = own.nanoUsd / 1000;
+    return { "*": { input: perToken, cached_input: perToken, output: perToken } };
+  }
+  const found: Record<string, TokenPrice> = {};
+  for (const { provider, model } of targetsOf(project, endpoint)) {
+    const price = config.prices.find((row) => row.provider === provider && row.model === model);
+    if (price === undefined) continue;
+    found[`${provider}/${model}`] = {
+      input: price.input.nanoUsd / 1_000_000,
+      cached_input: (price.cached_input ?? price.input).nanoUsd / 1_000_000,
+      output: price.output.nanoUsd / 1_000_000,
+    };
+  }
+  return found;
+}
+
+export function preparePart(endpoint: EndpointConfig): object {
+  return {
+    prompt: endpoint.prompt,
+    user_prompt_template: endpoint.user_prompt_template,
+    sessions_enabled: endpoint.sessions_enabled,
+    session_ttl_seconds: endpoint.session_ttl_seconds,
+    session_max_messages: endpoint.session_max_messages,
+    session_max_tokens: endpoint.session_max_tokens,
+    session_overflow: endpoint.session_overflow,
+  };
+}
+
+export interface TargetEntry {
+  readonly provider: string;
+  readonly model: string;
+  readonly credential: string;
+}
+
+/** The primary, then the failover entries in their order; a failover entry's provider is its credential's. */
+export function targetsOf(project: ProjectConfig, settings: CallSettings): readonly TargetEntry[] {
+  const failover = settings.failover.map(({ credential, model }) => ({
+    provider: project.credentials.find(({ name }) => name === credential)?.provider ?? settings.provider,
+    model,
+    credential,
+  }));
+  const { provider, model, credential } = settings;
+  return [{ provider, model, credential }, ...failover];
+}

@@ -1,0 +1,153 @@
+/** What endpoints and aliases share: the choice of provider, failover, budget, guardrails. */
+
+import type { FilledCallSettings, FilledProject } from "../filled.ts";
+import type { KnownPlugin } from "../plugins.ts";
+import { nearestName } from "../suggest.ts";
+import type { Spot } from "../tree.ts";
+import { type Check, each, isAbsent, report, reportUnknownPlugin, under } from "./context.ts";
+import { checkGuardrails } from "./options.ts";
+import { checkUsd } from "./usd.ts";
+
+/** A project's things by name, and whether all of them are known. */
+export interface ProjectNames {
+  readonly project: FilledProject;
+  /** Credential name -> provider key. */
+  readonly credentials: ReadonlyMap<string, string | undefined>;
+  readonly templates: ReadonlySet<string>;
+  /** False when a credential or template could not be read: a name not found may be its. */
+  readonly isWhole: boolean;
+}
+
+export function checkCallSettings(
+  check: Check,
+  settings: FilledCallSettings,
+  spot: Spot,
+  names: ProjectNames,
+): void {
+  checkChoice(check, settings, spot, names);
+  for (const [entry, entrySpot] of each(settings.failover, under(settings, "failover", spot))) {
+    if (entry.credential === undefined) continue;
+    if (!names.credentials.has(entry.credential)) {
+      reportUnknownCredential(check, under(entry, "credential", entrySpot), entry.credential, names);
+    }
+  }
+  checkUsd(check, settings, "monthly_budget_usd", spot);
+  checkUsd(check, settings, "estimated_cost_per_1k_tokens_usd", spot);
+  if (settings.monthly_budget_usd !== null && isAbsent(check, settings, "estimated_cost_per_1k_tokens_usd")) {
+    const message = "a monthly budget needs `estimated_cost_per_1k_tokens_usd` to compute spend";
+    report(check, "E0313", under(settings, "monthly_budget_usd", spot), message, {
+      help: "add `estimated_cost_per_1k_tokens_usd` beside it",
+    });
+  }
+  if (settings.temperature !== null && settings.top_p !== null) {
+    const message = "temperature and top_p are both set: tune one of them";
+    report(check, "W0104", under(settings, "top_p", spot), message);
+  }
+  checkGuardrails(check, settings.guardrails, under(settings, "guardrails", spot));
+}
+
+function checkChoice(check: Check, settings: FilledCallSettings, spot: Spot, names: ProjectNames): void {
+  const template = settings.provider_template;
+  if (template === null) {
+    checkManualChoice(check, settings, spot, names);
+    return;
+  }
+  for (const key of ["provider", "model", "credential"] as const) {
+    if (settings[key] === null) continue;
+    const message = `\`${key}\` beside \`provider_template: ${template}\`: the template fixes provider, model and credential`;
+    report(check, "E0310", under(settings, key, spot), message, {
+      at: "key",
+      help: "take out one of the two",
+    });
+    return;
+  }
+  if (names.templates.has(template) || !names.isWhole) return;
+  const suggestion = nearestName(template, names.templates);
+  const message = `unknown provider template \`${template}\``;
+  report(check, "E0304", under(settings, "provider_template", spot), message, { suggestion });
+}
+
+function checkManualChoice(
+  check: Check,
+  settings: FilledCallSettings,
+  spot: Spot,
+  names: ProjectNames,
+): void {
+  const { tree } = check;
+  if (tree.isFaulty(settings, "provider_template")) return;
+  const { provider, model, credential } = settings;
+  const help = "give `provider`, `model` and `credential`, or a `provider_template`";
+  if (provider === null && model === null && credential === null) {
+    if (["provider", "model", "credential"].some((key) => tree.isFaulty(settings, key))) return;
+    report(check, "E0311", spot, "no provider is chosen", { help });
+    return;
+  }
+  for (const key of ["provider", "model"] as const) {
+    if (isAbsent(check, settings, key))
+      report(check, "E0311", under(settings, key, spot), `\`${key}\` is missing`, { help });
+  }
+  if (credential !== null) {
+    checkCredential(check, under(settings, "credential", spot), { provider, credential }, names);
+  }
+  if (provider === null) return;
+  const plugin = check.plugins.find("provider", provider);
+  if (plugin === undefined) {
+    reportUnknownPlugin(check, "provider", under(settings, "provider", spot), { name: provider });
+  } else if (isAbsent(check, settings, "credential")) {
+    checkBareAccess(check, under(settings, "provider", spot), { names, provider, plugin });
+  }
+}
+
+/** Without a credential: a provider must need no key, and know where it is. */
+function checkBareAccess(
+  check: Check,
+  spot: Spot,
+  {
+    names,
+    provider,
+    plugin,
+  }: { readonly names: ProjectNames; readonly provider: string; readonly plugin: KnownPlugin },
+): void {
+  if (plugin.needsApiKey !== false) {
+    const fitting = [...names.credentials].filter(([, of]) => of === provider).map(([name]) => name);
+    const message = `provider \`${provider}\` needs a key, and no \`credential\` is given`;
+    const advice = fitting.length === 0 ? `add a credential of \`${provider}\` to the project` : undefined;
+    report(check, "E0312", spot, message, { suggestion: fitting[0], help: advice });
+  } else if (plugin.hasBaseUrl === false && (check.config.providers[provider]?.base_url ?? null) === null) {
+    const message = `provider \`${provider}\` has no address: give \`providers.${provider}.base_url\` or a credential`;
+    report(check, "E0317", spot, message);
+  }
+}
+
+/** A credential must exist, and be one of the provider chosen. */
+export function checkCredential(
+  check: Check,
+  spot: Spot,
+  { provider, credential }: { readonly provider: string | null | undefined; readonly credential: string },
+  names: ProjectNames,
+): void {
+  if (!names.credentials.has(credential)) {
+    reportUnknownCredential(check, spot, credential, names);
+    return;
+  }
+  const owner = names.credentials.get(credential);
+  const areKnown = [owner, provider].every(
+    (key) => key != null && check.plugins.find("provider", key) !== undefined,
+  );
+  if (!areKnown || owner === provider) return; // An unknown provider is reported where it is named.
+  const fitting = [...names.credentials].filter(([, of]) => of === provider).map(([name]) => name);
+  const message = `credential \`${credential}\` belongs to provider \`${owner}\`, not to \`${provider}\``;
+  const help = fitting.length === 0 ? `the project has no credential of \`${provider}\`` : undefined;
+  report(check, "E0302", spot, message, { suggestion: fitting[0], help });
+}
+
+function reportUnknownCredential(check: Check, spot: Spot, name: string, names: ProjectNames): void {
+  if (!names.isWhole) return;
+  const known = [...names.credentials.keys()];
+  const suggestion = nearestName(name, known);
+  const help = known.length === 0 ? "the project has no credentials" : `known: ${known.join(", ")}`;
+  report(check, "E0301", spot, `unknown credential \`${name}\``, {
+    suggestion,
+    help: suggestion === undefined ? help : undefined,
+  });
+}

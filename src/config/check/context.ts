@@ -1,0 +1,82 @@
+/** What the checks share: the filled configuration, who knows plugins, and one way to report. */
+import type { Code } from "../codes.ts";
+import type { Details } from "../diagnostic.ts";
+import type { FilledConfig } from "../filled.ts";
+import type { PluginKind, PluginLookup } from "../plugins.ts";
+import { nearestName } from "../suggest.ts";
+import type { Key, Spot } from "../tree.ts";
+import type { Validation } from "../validate.ts";
+
+export interface Check extends Validation {
+  readonly config: FilledConfig;
+  readonly plugins: PluginLookup;
+  /** False when a plugin module failed: what it would have registered is not unknown. */
+  readonly pluginsAreWhole: boolean;
+}
+
+/** Reports, unless the value stands in for a reference that counts as given. */
+export function report(check: Check, code: Code, spot: Spot, message: string, details?: Details): void {
+  if (check.tree.reference(spot.container, spot.key)?.isPlaceholder === true) return;
+  check.reporter.report(code, spot, message, details);
+}
+
+/** Items of a list with their spots; those that were reported and taken out are passed over. */
+export function* each<T>(list: readonly T[], parent: Spot): Generator<readonly [T, Spot]> {
+  for (const [key, item] of list.entries()) {
+    if (item !== null) yield [item, { container: list, key, parent }];
+  }
+}
+
+/** The spot of a key of the item at `parent`. */
+export function under(item: object, key: Key, parent: Spot | undefined): Spot {
+  return { container: item, key, parent };
+}
+
+/** True when the key is not set, and that was no mistake already reported. */
+export function isAbsent<T extends object>(check: Check, item: T, key: keyof T & string): boolean {
+  return (item[key] === undefined || item[key] === null) && !check.tree.isFaulty(item, key);
+}
+
+/** Names that may be used once. `scope` words where: "in project `Support`", or "" for everywhere. */
+export class Registry {
+  readonly #check: Check;
+  readonly #what: string;
+  readonly #first = new Map<string, Spot>();
+
+  constructor(check: Check, what: string) {
+    this.#check = check;
+    this.#what = what;
+  }
+
+  /** Notes a name; a second time it is reported, with both places. `shownName`: what to call it instead. */
+  add(name: string | undefined, spot: Spot, shownName = `\`${name}\``): void {
+    if (name === undefined) return;
+    const first = this.#first.get(name);
+    if (first === undefined) {
+      this.#first.set(name, spot);
+      return;
+    }
+    const message = `${this.#what} ${shownName} is used twice, first at ${this.#check.reporter.place(first)}`;
+    report(this.#check, "E0307", spot, message);
+  }
+}
+
+/** Reports a name that no plugin of the kind has, with the nearest that one has. */
+export function reportUnknownPlugin(
+  check: Check,
+  kind: PluginKind,
+  spot: Spot,
+  { name, names = check.plugins.names(kind), at = "value" }: UnknownPlugin,
+): void {
+  if (!check.pluginsAreWhole) return;
+  const suggestion = nearestName(name, names);
+  const help = suggestion === undefined ? `known: ${names.join(", ")}` : undefined;
+  const code = kind === "provider" ? "E0303" : "E0305";
+  report(check, code, spot, `unknown ${kind} \`${name}\``, { suggestion, help, at });
+}
+
+interface UnknownPlugin {
+  readonly name: string;
+  readonly names?: readonly string[];
+  readonly at?: "key" | "value";
+}

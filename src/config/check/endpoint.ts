@@ -1,0 +1,68 @@
+/** Endpoints: slugs, templates, schemas. */
+import { compileSchema } from "../../base/json-schema.ts";
+import type { FilledEndpoint } from "../filled.ts";
+import { RESERVED_SLUGS, slugOf } from "../slug.ts";
+import type { Spot } from "../tree.ts";
+import { spotAt } from "../validate.ts";
+import { checkCallSettings, type ProjectNames } from "./call-settings.ts";
+import { type Check, type Registry, report, under } from "./context.ts";
+import { checkStages } from "./options.ts";
+
+const INPUT_PLACEHOLDER = /\{\{\s*input\s*\}\}/;
+
+export interface EndpointRegistries {
+  readonly slugs: Registry;
+  readonly uuids: Registry;
+}
+
+export function checkEndpoint(
+  check: Check,
+  endpoint: FilledEndpoint,
+  spot: Spot,
+  { names, registries }: { readonly names: ProjectNames; readonly registries: EndpointRegistries },
+): void {
+  checkSlug(check, endpoint, spot, registries.slugs);
+  if (endpoint.uuid !== null)
+    registries.uuids.add(endpoint.uuid.toLowerCase(), under(endpoint, "uuid", spot));
+  checkCallSettings(check, endpoint, spot, names);
+  checkStages(check, endpoint.stages, under(endpoint, "stages", spot));
+  const { user_prompt_template: template } = endpoint;
+  if (template !== "" && !INPUT_PLACEHOLDER.test(template)) {
+    const message = "user_prompt_template has no `{{input}}`: what the user says would be lost";
+    report(check, "E0314", under(endpoint, "user_prompt_template", spot), message, {
+      help: "put `{{input}}` where the user's message belongs",
+    });
+  }
+  checkSchema(check, endpoint, "input_schema", spot);
+  checkSchema(check, endpoint, "output_schema", spot);
+}
+
+function checkSlug(check: Check, endpoint: FilledEndpoint, spot: Spot, slugs: Registry): void {
+  const { slug, name } = endpoint;
+  if (slug === null && (name === undefined || check.tree.isFaulty(endpoint, "slug"))) return;
+  const place = under(endpoint, slug === null ? "name" : "slug", spot);
+  const path = slug ?? slugOf(name ?? "");
+  if (path === "") {
+    report(check, "E0309", place, "no slug can be made from this name", { help: "add a `slug`" });
+  } else if (RESERVED_SLUGS.has(path)) {
+    const message = `slug \`${path}\` is the path of another route`;
+    report(check, "E0308", place, message, { help: `reserved: ${[...RESERVED_SLUGS].join(", ")}` });
+  } else {
+    slugs.add(path, place);
+  }
+}
+
+function checkSchema(
+  check: Check,
+  endpoint: FilledEndpoint,
+  key: "input_schema" | "output_schema",
+  parent: Spot,
+): void {
+  const schema = endpoint[key];
+  if (schema === null) return;
+  const compiled = compileSchema(schema);
+  if (compiled.ok) return;
+  const spot = under(endpoint, key, parent);
+  const place = typeof schema === "object" ? spotAt(schema, compiled.path, spot) : undefined;
+  report(check, "E0315", place?.spot ?? spot, `${key}: ${compiled.message}`);
+}

@@ -1,0 +1,245 @@
+/** Projects: their names, tokens and credentials, and everything else they hold. */
+import type { FilledCredential, FilledProject, FilledToken } from "../filled.ts";
+import { nearestName } from "../suggest.ts";
+import type { Spot } from "../tree.ts";
+import { checkCallSettings, checkCredential, type ProjectNames } from "./call-settings.ts";
+import { type Check, each, isAbsent, Registry, report, reportUnknownPlugin, under } from "./context.ts";
+import { checkEndpoint } from "./endpoint.ts";
+import { checkOptions, checkStages, layered } from "./options.ts";
+import { checkSecret, checkSecretHeaders } from "./secrets.ts";
+import { checkUsd } from "./usd.ts";
+
+/** What may be used once in the whole gateway. */
+export interface GatewayRegistries {
+  readonly projectUuids: Registry;
+  readonly projectIds: Registry;
+  readonly tokenIds: Registry;
+  readonly tokenHashes: Registry;
+}
+
+export function checkProject(
+  check: Check,
+  project: FilledProject,
+  spot: Spot,
+  registries: GatewayRegistries,
+): void {
+  registries.projectUuids.add(project.uuid?.toLowerCase(), under(project, "uuid", spot));
+  if (project.id !== null) registries.projectIds.add(String(project.id), under(project, "id", spot));
+  checkCredentials(check, project, spot);
+  const names = namesOf(check, project);
+  checkTemplates(check, names, spot);
+  checkTokens(check, project, spot, registries);
+  checkStages(check, project.stages, under(project, "stages", spot));
+  const slugs = new Registry(check, "slug");
+  const uuids = new Registry(check, "endpoint uuid");
+  for (const [endpoint, place] of each(project.endpoints, under(project, "endpoints", spot))) {
+    checkEndpoint(check, endpoint, place, { names, registries: { slugs, uuids } });
+  }
+  const aliases = new Registry(check, "alias");
+  for (const [alias, place] of each(project.aliases, under(project, "aliases", spot))) {
+    aliases.add(alias.alias, under(alias, "alias", place));
+    checkCallSettings(check, alias, place, names);
+  }
+  checkProxies(check, project, spot);
+  checkReceivers(check, project, spot);
+  checkSections(check, project, spot);
+}
+
+function namesOf(check: Check, project: FilledProject): ProjectNames {
+  const lists: readonly (readonly (FilledCredential | { readonly name?: string })[])[] = [
+    project.credentials,
+    project.provider_templates,
+  ];
+  const allNamed = lists.every((list) => list.every((item) => item !== null && item.name !== undefined));
+  const isFaulty =
+    check.tree.isFaulty(project, "credentials") || check.tree.isFaulty(project, "provider_templates");
+  return {
+    project,
+    credentials: new Map(
+      project.credentials.flatMap((item) => (item?.name === undefined ? [] : [[item.name, item.provider]])),
+    ),
+    templates: new Set(project.provider_templates.flatMap((item) => item?.name ?? [])),
+    isWhole: allNamed && !isFaulty,
+  };
+}
+
+function checkCredentials(check: Check, project: FilledProject, parent: Spot): void {
+  const names = new Registry(check, "credential");
+  for (const [credential, spot] of each(project.credentials, under(project, "credentials", parent))) {
+    names.add(credential.name, under(credential, "name", spot));
+    const { provider, api_key: key, base_url: baseUrl } = credential;
+    if (provider === undefined) continue;
+    const plugin = check.plugins.find("provider", provider);
+    if (plugin === undefined) {
+      reportUnknownPlugin(check, "provider", under(credential, "provider", spot), { name: provider });
+      continue;
+    }
+    if (plugin.needsApiKey !== false) {
+      checkSecret(check, under(credential, "api_key", spot), key);
+      const isMissing = isAbsent(check, credential, "api_key") || key === "";
+      if (isMissing) {
+        const message = `credential \`${credential.name}\` has no \`api_key\`, and \`${provider}\` needs one`;
+        report(check, "E0318", under(credential, key === "" ? "api_key" : "name", spot), message);
+      }
+    }
+    const gateway = check.config.providers[provider];
+    if (plugin.hasBaseUrl === false && baseUrl === null && (gateway?.base_url ?? null) === null) {
+      const message = `provider \`${provider}\` has no address of its own: the credential needs a \`base_url\``;
+      report(check, "E0317", under(credential, "provider", spot), message);
+    }
+    const over = { over: credential.options, overSpot: under(credential, "options", spot) };
+    const options = layered({ ...gateway?.options }, gateway?.options ?? {}, over, check.tree);
+    checkOptions(check, options, plugin.schema, under(credential, "options", spot));
+  }
+}
+
+function checkTemplates(check: Check, names: ProjectNames, parent: Spot): void {
+  const { project } = names;
+  const registry = new Registry(check, "provider template");
+  for (const [template, spot] of each(
+    project.provider_templates,
+    under(project, "provider_templates", parent),
+  )) {
+    registry.add(template.name, under(template, "name", spot));
+    const { provider, credential } = template;
+    if (credential !== null)
+      checkCredential(check, under(template, "credential", spot), { provider, credential }, names);
+    if (provider === undefined) continue;
+    const plugin = check.plugins.find("provider", provider);
+    if (plugin === undefined) {
+      reportUnknownPlugin(check, "provider", under(template, "provider", spot), { name: provider });
+    } else if (plugin.needsApiKey !== false && isAbsent(check, template, "credential")) {
+      const message = `provider \`${provider}\` needs a key, and the template has no \`credential\``;
+      report(check, "E0312", under(template, "provider", spot), message);
+    }
+  }
+}
+
+function checkTokens(
+  check: Check,
+  project: FilledProject,
+  parent: Spot,
+  registries: GatewayRegistries,
+): void {
+  const names = new Registry(check, "token");
+  for (const [token, spot] of each(project.tokens, under(project, "tokens", parent))) {
+    if (token.id !== null) registries.tokenIds.add(String(token.id), under(token, "id", spot));
+    registries.tokenHashes.add(token.hash?.toLowerCase(), under(token, "hash", spot), "");
+    if (token.name !== null) names.add(token.name, under(token, "name", spot));
+    checkUsd(check, token, "monthly_budget_usd_cap", spot);
+    checkExpiry(check, token, spot);
+    if (token.monthly_budget_usd_cap !== null)
+      warnOfUnpriced(check, project, under(token, "monthly_budget_usd_cap", spot));
+  }
+}
+
+function checkExpiry(check: Check, token: FilledToken, spot: Spot): void {
+  if (token.expires_at === null) return;
+  const expiresAtMs = Date.parse(token.expires_at);
+  const place = under(token, "expires_at", spot);
+  if (Number.isNaN(expiresAtMs)) report(check, "E0105", place, "expires_at is no date that exists");
+  else if (token.is_active && expiresAtMs <= Date.now())
+    report(check, "W0106", place, "the token has expired");
+}
+
+/** A cap relies on prices: where an endpoint has none, its calls count as free. */
+function warnOfUnpriced(check: Check, project: FilledProject, spot: Spot): void {
+  const priced = new Set(check.config.prices.map((price) => `${price?.provider}/${price?.model}`));
+  const templates = new Map(project.provider_templates.map((template) => [template?.name, template]));
+  const unpriced = new Set<string>();
+  for (const settings of [...project.endpoints, ...project.aliases]) {
+    if (settings === null || settings.estimated_cost_per_1k_tokens_usd !== null) continue;
+    const { provider, model } = templates.get(settings.provider_template ?? "") ?? settings;
+    if (typeof provider !== "string" || typeof model !== "string") continue;
+    if (check.plugins.find("provider", provider)?.needsApiKey === false) continue; // Nobody bills it.
+    if (!priced.has(`${provider}/${model}`)) unpriced.add(`${provider}/${model}`);
+  }
+  if (unpriced.size === 0) return;
+  const message = `the cap counts nothing for ${[...unpriced].slice(0, 3).join(", ")}: no price is known`;
+  report(check, "W0102", spot, message, {
+    help: "add it to `prices`, or give `estimated_cost_per_1k_tokens_usd`",
+  });
+}
+
+function checkProxies(check: Check, project: FilledProject, parent: Spot): void {
+  const connections = new Registry(check, "OAuth connection");
+  for (const [connection, spot] of each(
+    project.oauth_connections,
+    under(project, "oauth_connections", parent),
+  )) {
+    connections.add(connection.name, under(connection, "name", spot));
+    checkSecret(check, under(connection, "client_secret", spot), connection.client_secret);
+    checkSecret(check, under(connection, "refresh_token", spot), connection.refresh_token);
+    if (connection.grant === "refresh_token" && isAbsent(check, connection, "refresh_token")) {
+      report(
+        check,
+        "E0319",
+        under(connection, "grant", spot),
+        "grant `refresh_token` needs a `refresh_token`",
+      );
+    }
+  }
+  const known = project.oauth_connections.flatMap((connection) => connection?.name ?? []);
+  const isWhole = known.length === project.oauth_connections.length;
+  const slugs = new Registry(check, "proxy slug");
+  for (const [proxy, spot] of each(project.proxy_endpoints, under(project, "proxy_endpoints", parent))) {
+    slugs.add(proxy.slug, under(proxy, "slug", spot));
+    checkSecretHeaders(check, proxy.headers, under(proxy, "headers", spot));
+    const name = proxy.oauth_connection;
+    if (name === null || known.includes(name) || !isWhole) continue;
+    const message = `unknown OAuth connection \`${name}\``;
+    report(check, "E0306", under(proxy, "oauth_connection", spot), message, {
+      suggestion: nearestName(name, known),
+    });
+  }
+}
+
+/** The event keys that are raised. */
+const EVENTS = [
+  ...["auth.login_failed", "backup.exported", "guardrail.blocked", "provider.disabled", "webhook.test"],
+  ...["credential.created", "credential.deactivated", "credential.deleted"],
+  ...["endpoint.created", "endpoint.updated", "endpoint.deactivated"],
+  ...["oauth_connection.connected", "oauth_connection.disconnected", "oauth_connection.refresh_failed"],
+  ...["token.created", "token.rotated", "token.revoked", "token.deleted"],
+];
+
+function checkReceivers(check: Check, project: FilledProject, parent: Spot): void {
+  const servers = new Registry(check, "MCP server");
+  for (const [server, spot] of each(project.mcp_servers, under(project, "mcp_servers", parent))) {
+    servers.add(server.name, under(server, "name", spot));
+    checkSecretHeaders(check, server.headers, under(server, "headers", spot));
+  }
+  const webhooks = new Registry(check, "webhook");
+  for (const [webhook, spot] of each(project.webhooks, under(project, "webhooks", parent))) {
+    webhooks.add(webhook.name, under(webhook, "name", spot));
+    for (const [event, place] of each(webhook.events, under(webhook, "events", spot))) {
+      if (EVENTS.includes(event)) continue;
+      report(check, "W0103", place, `event \`${event}\` is never raised`, {
+        suggestion: nearestName(event, EVENTS),
+      });
+    }
+    const { secret } = webhook;
+    if (secret === undefined) continue;
+    if (typeof secret === "string") {
+      checkSecret(check, under(webhook, "secret", spot), secret);
+    } else {
+      for (const [one, place] of each(secret, under(webhook, "secret", spot))) checkSecret(check, place, one);
+    }
+  }
+}
+
+function checkSections(check: Check, project: FilledProject, spot: Spot): void {
+  const { type } = project;
+  if (type === undefined) return;
+  const plainEndpoints = project.endpoints.some((endpoint) => endpoint?.expose_as_mcp_tool === false);
+  const unserved = [
+    plainEndpoints && type !== "ai_gateway" ? "endpoints" : undefined,
+    project.aliases.length > 0 && type !== "ai_wrapper" ? "aliases" : undefined,
+    project.proxy_endpoints.length > 0 && type !== "proxy" ? "proxy_endpoints" : undefined,
+  ];
+  for (const section of unserved) {
+    if (section === undefined) continue;
+    const message = `a project of type \`${type}\` does not serve \`${section}\``;
+    report(check, "W0105", under(project, section, spot), message, { at: "key" });
+  }
+}

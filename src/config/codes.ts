@@ -1,0 +1,173 @@
+/**
+ * Every diagnostic of configuration by its code. Codes are stable: scripts and issue trackers hold on to them, so one
+ * is never given a second meaning. E is an error, W a warning.
+ */
+interface CodeEntry {
+  readonly title: string;
+  /** What it means and what to do, in a sentence or two. */
+  readonly explanation: string;
+}
+
+export const CODES = {
+  // Files and YAML.
+  E0001: {
+    title: "file cannot be read",
+    explanation: "A file that the configuration names does not exist, is too large, or is not UTF-8 text.",
+  },
+  E0002: {
+    title: "not valid YAML",
+    explanation: "The text does not parse as YAML 1.2. Nothing else of the file is checked until it does.",
+  },
+  E0003: {
+    title: "duplicate key",
+    explanation: "A key stands twice in one map. Only one of the two could count, so neither does.",
+  },
+  E0004: {
+    title: "forbidden key",
+    explanation: "`__proto__`, `constructor` and `prototype` are refused as keys.",
+  },
+  E0005: {
+    title: "alias refused",
+    explanation: "An alias names no anchor, contains itself, or expands to too much.",
+  },
+  E0006: { title: "tag refused", explanation: "Only the tags of YAML's core schema are known." },
+  E0007: { title: "not a map", explanation: "A configuration file is a map of keys at its top." },
+  E0008: {
+    title: "include not found",
+    explanation: "`include` names a file that is not there, or includes too much.",
+  },
+  E0009: {
+    title: "key in two parts",
+    explanation: "Parts of a configuration join their lists; any other key may stand in one part only.",
+  },
+  E0010: {
+    title: "unsupported version",
+    explanation: "`version` names a layout of the configuration that this program does not read.",
+  },
+
+  // Shape.
+  E0101: { title: "unknown key", explanation: "The key is not one of those known at this place." },
+  E0102: { title: "missing key", explanation: "A key that has no default is not given." },
+  E0103: { title: "wrong type", explanation: "The value is of another type than its key takes." },
+  E0104: {
+    title: "not an allowed value",
+    explanation: "The key takes one of a few values, and this is none of them.",
+  },
+  E0105: { title: "wrong form", explanation: "The text does not have the form that its key takes." },
+  E0106: {
+    title: "wrong length",
+    explanation: "A text, list or map has too few or too many elements, or one of them twice.",
+  },
+  E0107: { title: "out of range", explanation: "The number is below or above what its key takes." },
+  E0108: { title: "not accepted", explanation: "The value breaks a rule of the schema that describes it." },
+  E0109: {
+    title: "option given twice",
+    explanation: "A guardrail's option stands beside `use` and under `options`.",
+  },
+  E0110: {
+    title: "not an amount",
+    explanation: "Amounts of money are plain decimals of zero or more, without exponent.",
+  },
+
+  // References.
+  E0201: {
+    title: "unset environment variable",
+    explanation: "`${env:NAME}` names a variable that is not set and has no `:-default`.",
+  },
+  E0202: {
+    title: "unreadable reference",
+    explanation: "`${file:PATH}` or `$ref` names a file that cannot be read.",
+  },
+  E0203: {
+    title: "malformed reference",
+    explanation:
+      "References are `${env:NAME}`, `${env:NAME:-default}` and `${file:PATH}`; `$${env:` writes one literally.",
+  },
+
+  // What refers to what.
+  E0301: { title: "unknown credential", explanation: "The project has no credential of that name." },
+  E0302: {
+    title: "credential of another provider",
+    explanation: "A credential must belong to the provider that the endpoint chooses.",
+  },
+  E0303: {
+    title: "unknown provider",
+    explanation: "No provider of that key is built in or registered by a plugin.",
+  },
+  E0304: {
+    title: "unknown provider template",
+    explanation: "The project has no provider template of that name.",
+  },
+  E0305: {
+    title: "unknown plugin",
+    explanation: "No guardrail, stage or store of that name is built in or registered by a plugin.",
+  },
+  E0306: {
+    title: "unknown OAuth connection",
+    explanation: "The project has no OAuth connection of that name.",
+  },
+  E0307: { title: "duplicate", explanation: "A name that must be unique is used twice." },
+  E0308: { title: "reserved slug", explanation: "The slug is the path of another route." },
+  E0309: { title: "no slug", explanation: "No slug can be made from the name, and none is given." },
+  E0310: {
+    title: "template and manual provider",
+    explanation: "An endpoint takes a provider template, or provider, model and credential, not both.",
+  },
+  E0311: {
+    title: "no provider chosen",
+    explanation: "An endpoint needs provider, model and credential, or a provider template.",
+  },
+  E0312: {
+    title: "no credential",
+    explanation: "The provider needs a key, so the endpoint needs a credential.",
+  },
+  E0313: {
+    title: "budget without price",
+    explanation: "`monthly_budget_usd` needs `estimated_cost_per_1k_tokens_usd` to compute spend.",
+  },
+  E0314: {
+    title: "template without {{input}}",
+    explanation: "A user prompt template without `{{input}}` would drop what the user says.",
+  },
+  E0315: {
+    title: "unusable JSON Schema",
+    explanation: "The schema is not valid, refers outside itself, or takes too long to compile.",
+  },
+  E0316: {
+    title: "plugin not loaded",
+    explanation: "A module under `plugins` cannot be read, or does not export plugins.",
+  },
+  E0317: {
+    title: "no base URL",
+    explanation:
+      "The provider has no address of its own, so the credential or `providers.<key>` must give `base_url`.",
+  },
+  E0318: { title: "no API key", explanation: "The provider needs a key, and the credential has none." },
+  E0319: { title: "grant incomplete", explanation: "An OAuth grant lacks what it is made with." },
+
+  // Plugins at work.
+  E0900: {
+    title: "plugin not set up",
+    explanation: "A plugin accepted its options and failed when it was set up with them.",
+  },
+
+  // Warnings.
+  W0101: {
+    title: "secret in plain text",
+    explanation: "A secret is written out in a file that goes to git. An error with --strict.",
+  },
+  W0102: {
+    title: "cap without price",
+    explanation: "A token's monthly cap counts nothing where no price is known.",
+  },
+  W0103: { title: "unknown event", explanation: "The webhook asks for an event that is never raised." },
+  W0104: { title: "two samplers", explanation: "Tuning both temperature and top_p is discouraged." },
+  W0105: {
+    title: "section not served",
+    explanation: "A project of this type does not serve what the section configures.",
+  },
+  W0106: { title: "expired token", explanation: "The token's `expires_at` has passed." },
+  W0107: { title: "include matches nothing", explanation: "A pattern under `include` matches no file." },
+} as const satisfies Record<string, CodeEntry>;
+
+export type Code = keyof typeof CODES;

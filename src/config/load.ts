@@ -1,0 +1,127 @@
+/**
+ * Loads a configuration: files -> parts -> one tree -> references -> schema -> defaults -> checks -> `ResolvedConfig`.
+ * Reports everything that is wrong at once, and returns no configuration when anything is.
+ */
+import { resolve } from "node:path";
+import { checkConfig } from "./check/config.ts";
+import type { Code } from "./codes.ts";
+import { fillDefaults } from "./defaults.ts";
+import { createReporter, type Diagnostic, inOrder } from "./diagnostic.ts";
+import type { FilledConfig } from "./filled.ts";
+import { type PartReader, readMap, readParts } from "./merge.ts";
+import type { PluginModule, ResolvedConfig } from "./model.ts";
+import { layOver } from "./overlay.ts";
+import { type PluginLoader, type PluginLookup, pluginModules } from "./plugins.ts";
+import { resolveReferences } from "./references.ts";
+import { resolveConfig } from "./resolve.ts";
+import { configSchema } from "./schema/config.ts";
+import { attachSchemaFiles } from "./schema-files.ts";
+import { openSources } from "./source.ts";
+import { type PlainMap, Tree } from "./tree.ts";
+import { validateTree } from "./validate.ts";
+
+export type { PluginKind, PluginLoader, PluginLookup } from "./plugins.ts";
+
+export interface LoadRequest {
+  /** A file, or a directory whose YAML files are parts. Relative to the working directory. */
+  readonly path: string;
+  /** Partial configurations laid over it, in order. */
+  readonly overlays: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** "skip": a reference that cannot be resolved counts as given. */
+  readonly secrets: "resolve" | "skip";
+  /** Whether a secret written out is an error. */
+  readonly strict: boolean;
+}
+
+export interface LoadOutcome {
+  /** undefined when there are errors. */
+  readonly config: ResolvedConfig | undefined;
+  /** In the order of their places. */
+  readonly errors: readonly Diagnostic[];
+  readonly warnings: readonly Diagnostic[];
+  /** All files read or looked for, and the directories whose entries matter. Absolute. */
+  readonly watch: { readonly files: readonly string[]; readonly directories: readonly string[] };
+  /** Hex SHA-256 over all text read, in order. */
+  readonly hash: string;
+}
+
+export async function loadConfig(request: LoadRequest, loadPlugins: PluginLoader): Promise<LoadOutcome> {
+  const { reader, root } = readAll(request);
+  const { tree, reporter, sources } = reader;
+  let config: ResolvedConfig | undefined;
+  if (root !== undefined && hasKnownVersion(root, reader)) {
+    const { isWhole } = reader.state;
+    validateTree(root, configSchema, undefined, { tree, reporter, isWhole });
+    const filled = fillDefaults(root, tree);
+    const modules = pluginModules(filled, reader);
+    const plugins = await loadPlugins(modules);
+    // What a part that cannot be read would bring is not missing: checks wait until it can.
+    if (isWhole) check(filled, modules, plugins, reader);
+    if (reporter.errors.length === 0) config = resolveConfig({ config: filled, tree, plugins, modules });
+  }
+  return {
+    config,
+    errors: inOrder(reporter.errors),
+    warnings: inOrder(reporter.warnings),
+    watch: { files: sources.files(), directories: sources.directories() },
+    hash: sources.hash(),
+  };
+}
+
+/** The plugins that a configuration names, whatever else is wrong with it. */
+export async function lookUpPlugins(request: LoadRequest, loadPlugins: PluginLoader): Promise<PluginLookup> {
+  const { reader, root } = readAll(request);
+  if (root === undefined) return loadPlugins([]);
+  validateTree(root, configSchema, undefined, {
+    tree: reader.tree,
+    reporter: reader.reporter,
+    isWhole: false,
+  });
+  return loadPlugins(pluginModules(fillDefaults(root, reader.tree), reader));
+}
+
+function readAll(request: LoadRequest): { readonly reader: PartReader; readonly root: PlainMap | undefined } {
+  const tree = new Tree();
+  const reader: PartReader = {
+    tree,
+    reporter: createReporter(tree, new Set<Code>(request.strict ? ["W0101"] : [])),
+    sources: openSources(),
+    env: request.env,
+    mayBeUnset: request.secrets === "skip",
+    parsed: new Map(),
+    state: { isWhole: true },
+  };
+  let root = readParts(resolve(request.path), reader);
+  for (const path of request.overlays) {
+    const overlay = readMap(resolve(path), reader);
+    if (root !== undefined && overlay !== undefined) root = layOver(root, overlay, tree);
+  }
+  if (root !== undefined) {
+    resolveReferences(root, undefined, reader);
+    attachSchemaFiles(root, reader);
+  }
+  return { reader, root };
+}
+
+/** Nothing else can be said of a file in another layout. */
+function hasKnownVersion(root: PlainMap, { reporter, tree }: PartReader): boolean {
+  const { version } = root;
+  if (version === undefined || version === 1) return true;
+  const spot = { container: root, key: "version", parent: undefined };
+  const written = tree.sourceText(spot) || "nothing";
+  reporter.report("E0010", spot, `version ${written} is not supported: this program reads version 1`, {
+    help: "write `version: 1`",
+  });
+  return false;
+}
+
+function check(
+  config: FilledConfig,
+  modules: readonly PluginModule[],
+  plugins: PluginLookup,
+  { tree, reporter }: PartReader,
+): void {
+  const pluginsAreWhole = plugins.failures.length === 0 && modules.length === config.plugins.length;
+  checkConfig({ config, plugins, pluginsAreWhole, tree, reporter, isWhole: true });
+}

@@ -1,0 +1,197 @@
+/**
+ * From files to one tree: a file or a directory, what it includes, what its projects include. Lists of the parts join;
+ * any other key may stand in one part only. Reads files, judges nothing but how they fit together.
+ */
+import { statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { isPattern, matchFiles } from "./glob.ts";
+import { type ParsedFile, parseFile } from "./parse.ts";
+import { type ReferenceReader, resolveString } from "./references.ts";
+import { Source } from "./source.ts";
+import { isPlainMap, type Key, type PlainMap, type Spot } from "./tree.ts";
+
+export interface PartReader extends ReferenceReader {
+  /** Files parsed so far, by absolute path. */
+  readonly parsed: Map<string, ParsedFile | undefined>;
+  /** Set when a file could not be used: what it would have brought must not be missed elsewhere. */
+  readonly state: { isWhole: boolean };
+}
+
+const JOINED: Readonly<Record<"root" | "project", ReadonlySet<string>>> = {
+  root: new Set(["projects", "plugins", "prices"]),
+  project: new Set([
+    "credentials",
+    "provider_templates",
+    "tokens",
+    "stages",
+    "endpoints",
+    "aliases",
+    "proxy_endpoints",
+    "oauth_connections",
+    "mcp_servers",
+    "webhooks",
+  ]),
+};
+
+/** Reads the configuration at `path`, a file or a directory. undefined when nothing could be read. */
+export function readParts(path: string, reader: PartReader): PlainMap | undefined {
+  const seen = new Set<string>();
+  const parts: PlainMap[] = [];
+  for (const file of entryFiles(path, reader)) collect(file, seen, parts, reader);
+  const root = join(parts, "root", reader);
+  if (root === undefined || !Array.isArray(root["projects"])) return root;
+  const { projects } = root;
+  for (const [index, project] of projects.entries()) {
+    if (!isPlainMap(project) || project["include"] === undefined) continue;
+    const included: PlainMap[] = [project];
+    const spot = { container: projects, key: index, parent: undefined };
+    for (const file of includedFiles(project, spot, reader)) collect(file, new Set(), included, reader);
+    const whole = join(included, "project", reader);
+    if (whole !== project) projects[index] = whole;
+  }
+  return root;
+}
+
+/** Reads one file as a map of its own: an overlay. */
+export function readMap(path: string, reader: PartReader): PlainMap | undefined {
+  const file = load(path, reader);
+  return file === undefined ? undefined : topMap(file, reader);
+}
+
+/** Parses a file once. Reports and returns undefined when it cannot be read or is not valid YAML. */
+export function load(path: string, reader: PartReader): ParsedFile | undefined {
+  if (reader.parsed.has(path)) return reader.parsed.get(path);
+  const source = reader.sources.read(path);
+  let file: ParsedFile | undefined;
+  if (source instanceof Source) file = parseFile(source, reader.tree, reader.reporter);
+  else reader.reporter.reportFile("E0001", path, `${path} ${source.unreadable}`);
+  if (file?.isSound !== true) {
+    file = undefined;
+    reader.state.isWhole = false;
+  }
+  reader.parsed.set(path, file);
+  return file;
+}
+
+function entryFiles(path: string, { sources, reporter, state }: PartReader): readonly string[] {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return [path];
+  sources.watchDirectory(path);
+  const files = matchFiles("*.{yaml,yml}", path, () => {});
+  if (files.length > 0) return files;
+  state.isWhole = false;
+  reporter.reportFile("E0001", path, `${path} holds no .yaml or .yml file`);
+  return [];
+}
+
+/** Adds a file's map and those of the files it includes, each file once, in order of their naming. */
+function collect(path: string, seen: Set<string>, parts: PlainMap[], reader: PartReader): void {
+  if (seen.has(path)) return;
+  seen.add(path);
+  const file = load(path, reader);
+  const part = file === undefined ? undefined : topMap(file, reader);
+  if (part === undefined) return;
+  parts.push(part);
+  for (const included of includedFiles(part, undefined, reader)) collect(included, seen, parts, reader);
+}
+
+function topMap({ source, plain }: ParsedFile, { reporter, state }: PartReader): PlainMap | undefined {
+  const value = plain();
+  if (isPlainMap(value)) return value;
+  const found = value === null ? "the file is empty" : "the file is no map of keys";
+  reporter.reportRange(
+    "E0007",
+    { source, start: 0, end: 1 },
+    `${found}: a configuration begins with \`version: 1\``,
+  );
+  state.isWhole = false;
+  return undefined;
+}
+
+function includedFiles(part: PlainMap, parent: Spot | undefined, reader: PartReader): readonly string[] {
+  const include = part["include"];
+  if (include === undefined || include === null) return [];
+  if (!Array.isArray(include)) {
+    reader.reporter.report(
+      "E0103",
+      { container: part, key: "include", parent },
+      "include must be a list of files",
+    );
+    delete part["include"];
+    return [];
+  }
+  const files: string[] = [];
+  for (const key of include.keys()) {
+    const spot: Spot = { container: include, key, parent: { container: part, key: "include", parent } };
+    const written: unknown = include[key];
+    if (typeof written !== "string") continue;
+    resolveString(written, spot, reader);
+    const pattern: unknown = include[key];
+    const source = reader.tree.valueRange(spot)?.source;
+    if (typeof pattern !== "string" || pattern === "" || source === undefined) continue;
+    files.push(...matching(pattern, dirname(source.path), spot, reader));
+  }
+  return files;
+}
+
+function matching(pattern: string, folder: string, spot: Spot, reader: PartReader): readonly string[] {
+  const { reporter, sources, state } = reader;
+  if (isPattern(pattern)) {
+    const files = matchFiles(pattern, folder, sources.watchDirectory);
+    if (files.length === 0) reporter.report("W0107", spot, `\`${pattern}\` matches no file`);
+    return files;
+  }
+  const path = resolve(folder, pattern);
+  const source = sources.read(path);
+  if (source instanceof Source) return [path];
+  state.isWhole = false;
+  const help = "paths are relative to this file";
+  reporter.report("E0008", spot, `included file \`${pattern}\` ${source.unreadable}`, { help });
+  return [];
+}
+
+interface JoinedList {
+  readonly items: unknown[];
+  readonly moved: Map<Key, Spot>;
+}
+
+/** One map of several: lists join, and what cannot join may stand in one part only. */
+function join(
+  parts: readonly PlainMap[],
+  kind: "root" | "project",
+  reader: PartReader,
+): PlainMap | undefined {
+  const [first] = parts;
+  if (first === undefined || parts.length === 1) return first;
+  const whole: PlainMap = {};
+  const moved = new Map<Key, Spot>();
+  const lists = new Map<string, JoinedList>();
+  for (const part of parts) {
+    for (const [key, value] of Object.entries(part)) {
+      const spot = { container: part, key, parent: undefined };
+      const before = moved.get(key);
+      if (JOINED[kind].has(key) && (Array.isArray(value) || value === null)) {
+        const list = lists.get(key) ?? { items: [], moved: new Map<Key, Spot>() };
+        lists.set(key, list);
+        append(list, value ?? []);
+        if (before === undefined) moved.set(key, spot);
+        whole[key] ??= list.items;
+      } else if (before !== undefined && key !== "include") {
+        const message = `\`${key}\` stands in two parts, first at ${reader.reporter.place(before)}`;
+        reader.reporter.report("E0009", spot, message, { at: "key", help: "it may stand in one part only" });
+      } else {
+        moved.set(key, spot);
+        whole[key] = value;
+      }
+    }
+  }
+  for (const { items, moved: origins } of lists.values()) reader.tree.derived(items, {}, origins);
+  reader.tree.derived(whole, first, moved);
+  return whole;
+}
+
+function append(list: JoinedList, items: readonly unknown[]): void {
+  for (const [key, item] of items.entries()) {
+    list.moved.set(list.items.length, { container: items, key, parent: undefined });
+    list.items.push(item);
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * YAML text -> plain values, with the tree told where each map and list came from. YAML 1.2's core schema and nothing
+ * else: no custom tags, no duplicate keys, aliases bounded. Knows no key of the configuration.
+ */
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  parseDocument,
+  type YAMLMap,
+  type YAMLSeq,
+} from "yaml";
+import type { Reporter } from "./diagnostic.ts";
+import type { Source } from "./source.ts";
+import { keyText, type PlainMap, type Tree } from "./tree.ts";
+
+/** One file's YAML, and a way to make plain values of it. */
+export interface ParsedFile {
+  readonly source: Source;
+  /** False when it is not valid YAML: what came of it is not to be looked at. */
+  readonly isSound: boolean;
+  /** Plain values, made anew on each call so that no two users share them. */
+  plain(): unknown;
+}
+
+const ERRORS_MAX = 10;
+const DEPTH_MAX = 100;
+const ALIASED_NODES_MAX = 100_000;
+const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
+
+/** yaml's own messages may quote the text, and the text may be a secret: these do not. */
+const PHRASES: Readonly<Record<string, string>> = {
+  BAD_ALIAS: "an alias needs a name: `*name`",
+  BAD_DQ_ESCAPE: "unknown escape in a double-quoted string",
+  BAD_INDENT: "wrong indentation",
+  BAD_PROP_ORDER: "anchors and tags must stand right before their value",
+  BAD_SCALAR_START: "a plain string cannot begin with this character: put it in quotes",
+  BLOCK_AS_IMPLICIT_KEY: "a map cannot begin in the middle of a line: is a `:` missing quotes?",
+  BLOCK_IN_FLOW: "indented lists and maps cannot stand inside `[…]` or `{…}`",
+  MISSING_CHAR: "something is missing here: a `:`, a `,`, a quote, or a closing `]` or `}`",
+  MULTILINE_IMPLICIT_KEY: "a key must stand on one line: is a `:` or a quote missing?",
+  MULTIPLE_DOCS: "more than one document: a configuration file holds one",
+  TAB_AS_INDENT: "a tab used as indentation: indent with spaces",
+  UNEXPECTED_TOKEN: "something unexpected stands here",
+};
+
+export function parseFile(source: Source, tree: Tree, reporter: Reporter): ParsedFile {
+  const document = parseText(source.text);
+  if (document === undefined) {
+    reporter.reportRange("E0002", { source, start: 0, end: 1 }, "the file nests too deeply");
+    return { source, isSound: false, plain: () => undefined };
+  }
+  const lines = new Set<number>();
+  for (const { code, pos } of document.errors) {
+    const { line } = source.position(pos[0]);
+    if (lines.has(line) || lines.size >= ERRORS_MAX) continue;
+    lines.add(line);
+    const range = { source, start: pos[0], end: pos[1] };
+    if (code === "TAG_RESOLVE_FAILED") reporter.reportRange("E0006", range, TAG_MESSAGE);
+    else reporter.reportRange("E0002", range, PHRASES[code] ?? `not valid YAML (${code})`);
+  }
+  for (const { pos } of document.warnings.slice(0, ERRORS_MAX)) {
+    reporter.reportRange("E0006", { source, start: pos[0], end: pos[1] }, TAG_MESSAGE);
+  }
+  return {
+    source,
+    isSound: document.errors.length === 0,
+    plain: () => new Plainer(source, tree, reporter).value(document.contents, 0),
+  };
+}
+
+const TAG_MESSAGE = "tags are not used here: write the value without it";
+
+function parseText(text: string): Document.Parsed | undefined {
+  try {
+    return parseDocument(text, {
+      schema: "core",
+      customTags: [],
+      merge: false,
+      resolveKnownTags: false,
+      uniqueKeys: false, // Found below, with both places.
+      prettyErrors: false,
+      logLevel: "silent",
+    });
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+class Plainer {
+  readonly #source: Source;
+  readonly #tree: Tree;
+  readonly #reporter: Reporter;
+  readonly #anchors = new Map<string, unknown>();
+  /** Anchors whose value is being made: an alias to one of them would never end. */
+  readonly #open = new Set<unknown>();
+  #aliasedNodes = 0;
+  #aliasDepth = 0;
+
+  constructor(source: Source, tree: Tree, reporter: Reporter) {
+    this.#source = source;
+    this.#tree = tree;
+    this.#reporter = reporter;
+  }
+
+  value(node: unknown, depth: number): unknown {
+    if (isAlias(node)) return this.#alias(node.source, node.range, depth);
+    if (!isScalar(node) && !isMap(node) && !isSeq(node)) return null;
+    if (this.#aliasDepth > 0) this.#aliasedNodes++;
+    else if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
+    if (isScalar(node)) return node.value;
+    if (depth > DEPTH_MAX) return this.#refuse("E0002", node.range, `nested deeper than ${DEPTH_MAX} levels`);
+    this.#open.add(node);
+    const plain = isMap(node) ? this.#map(node, depth) : this.#list(node, depth);
+    this.#open.delete(node);
+    return plain;
+  }
+
+  #list(node: YAMLSeq, depth: number): readonly unknown[] {
+    const list = node.items.map((item) => this.value(item, depth + 1));
+    this.#tree.parsed(list, this.#source, node);
+    return list;
+  }
+
+  #map(node: YAMLMap, depth: number): PlainMap {
+    const map: PlainMap = {};
+    this.#tree.parsed(map, this.#source, node);
+    for (const { key, value } of node.items) {
+      const name = keyText(key);
+      const range = isScalar(key) ? key.range : node.range;
+      if (name === undefined) {
+        this.#refuse("E0002", range, "a key must be a plain name");
+      } else if (FORBIDDEN_KEYS.has(name)) {
+        this.#refuse("E0004", range, `\`${name}\` cannot be a key`);
+      } else if (Object.hasOwn(map, name)) {
+        const first = this.#reporter.place({ container: map, key: name, parent: undefined });
+        this.#refuse("E0003", range, `key \`${name}\` stands twice in this map, first at ${first}`);
+      } else {
+        map[name] = this.value(value, depth + 1);
+      }
+    }
+    return map;
+  }
+
+  #alias(name: string, range: NodeRange, depth: number): unknown {
+    const node = this.#anchors.get(name);
+    if (node === undefined)
+      return this.#refuse("E0005", range, `no anchor \`&${name}\` stands before this alias`);
+    if (this.#open.has(node)) return this.#refuse("E0005", range, `alias \`*${name}\` contains itself`);
+    if (this.#aliasedNodes > ALIASED_NODES_MAX) {
+      return this.#refuse("E0005", range, `aliases expand to more than ${ALIASED_NODES_MAX} values`);
+    }
+    this.#aliasDepth++;
+    const plain = this.value(node, depth);
+    this.#aliasDepth--;
+    return plain;
+  }
+
+  #refuse(code: "E0002" | "E0003" | "E0004" | "E0005", range: NodeRange, message: string): null {
+    const [start, end] = range ?? [0, 1, 1];
+    this.#reporter.reportRange(code, { source: this.#source, start, end }, message);
+    return null;
+  }
+}
+
+type NodeRange = readonly [number, number, number] | null | undefined;

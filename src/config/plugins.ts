@@ -1,0 +1,71 @@
+/** Plugins as configuration sees them: names with schemas. Loading the modules is the caller's; see `PluginLoader`. */
+import { createHash } from "node:crypto";
+import { dirname, resolve } from "node:path";
+import type { JsonSchema } from "../plugin/index.ts";
+import type { Reporter } from "./diagnostic.ts";
+import type { FilledConfig } from "./filled.ts";
+import type { PluginModule } from "./model.ts";
+import { Source, type Sources } from "./source.ts";
+import { isPlainMap, type Tree } from "./tree.ts";
+
+export type PluginKind = "stage" | "guardrail" | "provider" | "store";
+
+/** What the check of a configuration needs to know of one plugin. */
+export interface KnownPlugin {
+  readonly schema: JsonSchema;
+  /** Providers only; default true. */
+  readonly needsApiKey?: boolean;
+  /** Providers only; false when a credential or `providers.<key>` must give `base_url`. Default true. */
+  readonly hasBaseUrl?: boolean;
+}
+
+/** All plugins, built in or registered by the configuration's modules. */
+export interface PluginLookup {
+  find(kind: PluginKind, name: string): KnownPlugin | undefined;
+  names(kind: PluginKind): readonly string[];
+  /** Modules that could not be loaded. */
+  readonly failures: readonly { readonly module: PluginModule; readonly message: string }[];
+}
+
+export type PluginLoader = (modules: readonly PluginModule[]) => Promise<PluginLookup>;
+
+/** The modules that `plugins` names. One whose file cannot be read is reported and left out. */
+export function pluginModules(
+  config: Pick<FilledConfig, "plugins">,
+  {
+    tree,
+    sources,
+    reporter,
+  }: { readonly tree: Tree; readonly sources: Sources; readonly reporter: Reporter },
+): readonly PluginModule[] {
+  const { plugins } = config;
+  const modules: PluginModule[] = [];
+  const parent = { container: config, key: "plugins", parent: undefined };
+  for (const [key, name] of plugins.entries()) {
+    const spot = { container: plugins, key, parent };
+    const range = tree.valueRange(spot);
+    if (name === null || range === undefined) continue; // Reported as no name at all.
+    const from = dirname(range.source.path);
+    const at = { file: range.source.path, ...range.source.position(range.start) };
+    if (!/^(?:\.{0,2}\/|[A-Za-z]:\\)/.test(name)) {
+      modules.push({ specifier: name, from, version: "", at });
+      continue;
+    }
+    const specifier = resolve(from, name);
+    const source = sources.read(specifier);
+    if (source instanceof Source) {
+      const version = createHash("sha256").update(source.text).digest("hex");
+      modules.push({ specifier, from, version, at });
+    } else {
+      tree.markFault(plugins, key);
+      const help = "paths are relative to this file";
+      reporter.report("E0316", spot, `plugin \`${name}\` ${source.unreadable}`, { help });
+    }
+  }
+  return modules;
+}
+
+/** True for schemas that are maps of keywords. */
+export function isSchemaMap(schema: JsonSchema): schema is Readonly<Record<string, unknown>> {
+  return isPlainMap(schema);
+}

@@ -1,0 +1,132 @@
+/**
+ * `${env:NAME}`, `${env:NAME:-default}` and `${file:PATH}`, replaced in values after parsing, so that what they bring
+ * in can never become YAML. Any other `${…}` is plain text; `$${env:` writes `${env:`.
+ */
+import { dirname, resolve } from "node:path";
+import type { Reporter } from "./diagnostic.ts";
+import { Source, type Sources } from "./source.ts";
+import { nearestName } from "./suggest.ts";
+import { isPlainMap, type Range, type Spot, type Tree } from "./tree.ts";
+
+export interface ReferenceReader {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly sources: Sources;
+  readonly tree: Tree;
+  readonly reporter: Reporter;
+  /** True: a reference that cannot be resolved counts as given (`--no-secrets`). */
+  readonly mayBeUnset: boolean;
+}
+
+const REFERENCE = /\$?\$\{(env|file):([^}\n]*)(\}?)/g;
+const ENV_NAME = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/;
+
+/** Resolves every string under `container`, in place. One that cannot be is reported, taken out and marked. */
+export function resolveReferences(
+  container: object,
+  parent: Spot | undefined,
+  reader: ReferenceReader,
+): void {
+  for (const [name, value] of Object.entries(container)) {
+    const key = Array.isArray(container) ? Number(name) : name;
+    const spot = { container, key, parent };
+    if (typeof value === "string") {
+      if (value.includes("${")) resolveString(value, spot, reader);
+    } else if (isPlainMap(value) || Array.isArray(value)) {
+      resolveReferences(value, spot, reader);
+    }
+  }
+}
+
+/** Resolves the string at one spot, in place. */
+export function resolveString(value: string, spot: Spot, reader: ReferenceReader): void {
+  const { tree } = reader;
+  const range = tree.valueRange(spot);
+  if (range === undefined) return;
+  let from = range.start;
+  let failed = false;
+  let isPlaceholder = false;
+  const resolved = value.replace(REFERENCE, (written: string, kind: string, body: string, closed: string) => {
+    if (written.startsWith("$$")) return written.slice(1);
+    const at = spanOf(written, range, from);
+    from = at.end;
+    const found = closed === "" ? undefined : resolveOne(kind, body, at.source, reader);
+    const outcome = found ?? malformed(written);
+    const mayPass = "problem" in outcome && outcome.code !== "E0203" && reader.mayBeUnset;
+    isPlaceholder ||= mayPass;
+    tree.markReference(spot.container, spot.key, { text: written, isPlaceholder });
+    if ("text" in outcome) return outcome.text;
+    if (mayPass) return "placeholder";
+    failed = true;
+    reader.reporter.reportRange(outcome.code, at, outcome.problem, { ...outcome, path: tree.path(spot) });
+    return "";
+  });
+  // The container was made by this load, for it alone: see ParsedFile.plain.
+  const values = spot.container as Record<string | number, unknown>;
+  if (!failed) {
+    values[spot.key] = resolved;
+    return;
+  }
+  tree.markFault(spot.container, spot.key);
+  if (Array.isArray(spot.container)) values[spot.key] = null;
+  else delete values[spot.key];
+}
+
+type Outcome =
+  | { readonly text: string }
+  | {
+      readonly code: "E0201" | "E0202" | "E0203";
+      readonly problem: string;
+      readonly suggestion?: string | undefined;
+      readonly help?: string;
+    };
+
+function resolveOne(
+  kind: string,
+  body: string,
+  source: Source,
+  reader: ReferenceReader,
+): Outcome | undefined {
+  return kind === "env" ? resolveEnv(body, reader.env) : resolveFile(body.trim(), source, reader.sources);
+}
+
+function resolveEnv(body: string, env: ReferenceReader["env"]): Outcome | undefined {
+  const [, name, fallback] = ENV_NAME.exec(body) ?? [];
+  if (name === undefined) return undefined;
+  const value = Object.hasOwn(env, name) ? env[name] : undefined;
+  if (fallback !== undefined) return { text: value === undefined || value === "" ? fallback : value };
+  if (value !== undefined) return { text: value };
+  return {
+    code: "E0201",
+    problem: `environment variable \`${name}\` is not set`,
+    suggestion: nearestName(name, Object.keys(env)),
+    help: `set it, or give a default: \`\${env:${name}:-…}\``,
+  };
+}
+
+function resolveFile(path: string, source: Source, sources: Sources): Outcome | undefined {
+  if (path === "") return undefined;
+  const file = sources.read(resolve(dirname(source.path), path));
+  if (file instanceof Source) return { text: file.text.replace(/\r?\n$/, "") };
+  return {
+    code: "E0202",
+    problem: `\`${path}\` ${file.unreadable}`,
+    help: "paths are relative to this file",
+  };
+}
+
+function malformed(written: string): Outcome {
+  return {
+    code: "E0203",
+    problem: `\`${written}\` is not a reference that can be resolved`,
+    help:
+      "write `${env:NAME}`, `${env:NAME:-default}` or `${file:PATH}`; `$$" +
+      "{env:` stands for the text itself",
+  };
+}
+
+/** Where a reference stands inside its value: found in the file's text, past those found before. */
+function spanOf(written: string, { source, start, end }: Range, from: number): Range {
+  const at = source.text.indexOf(written, from);
+  if (at < 0 || at >= end) return { source, start, end };
+  return { source, start: at, end: at + written.length };
+}

@@ -1,0 +1,147 @@
+/** Diagnostics as people and machines read them: frames in the manner of rustc, JSON, GitHub's commands, SARIF. */
+import { relative } from "node:path";
+import { CODES } from "./codes.ts";
+import type { Diagnostic } from "./diagnostic.ts";
+
+/** What a check found. */
+export interface Findings {
+  readonly errors: readonly Diagnostic[];
+  readonly warnings: readonly Diagnostic[];
+}
+
+const PLAIN = { red: "", yellow: "", blue: "", bold: "", off: "" };
+const COLOURS = {
+  red: "\x1b[1;31m",
+  yellow: "\x1b[1;33m",
+  blue: "\x1b[1;34m",
+  bold: "\x1b[1m",
+  off: "\x1b[0m",
+};
+
+/** Code frames, errors first. Files under `cwd` are named from there. */
+export function renderText(diagnostics: readonly Diagnostic[], colour: boolean, cwd = process.cwd()): string {
+  const paint = colour ? COLOURS : PLAIN;
+  const blocks = diagnostics.map((diagnostic) => renderBlock(diagnostic, paint, cwd));
+  const errors = diagnostics.filter(({ severity }) => severity === "error").length;
+  const counts = [count(errors, "error"), count(diagnostics.length - errors, "warning")].filter(
+    (text) => text !== "",
+  );
+  return blocks.length === 0 ? "" : `${blocks.join("\n")}\n${counts.join(", ")}\n`;
+}
+
+function renderBlock(diagnostic: Diagnostic, paint: typeof PLAIN, cwd: string): string {
+  const { code, severity, message, line, column, path, frame } = diagnostic;
+  const gutter = " ".repeat(String(line).length);
+  const bar = `${paint.blue}${gutter} |${paint.off}`;
+  const tone = severity === "error" ? paint.red : paint.yellow;
+  const lines = [
+    `${tone}${severity}[${code}]${paint.off}${paint.bold}: ${message}${paint.off}`,
+    `${paint.blue}${gutter}-->${paint.off} ${shownPath(diagnostic.file, cwd)}:${line}:${column}`,
+  ];
+  if (frame !== undefined) {
+    const { text, marks } = cutFrame(frame, column);
+    lines.push(bar, `${paint.blue}${line} |${paint.off} ${text}`, `${bar} ${tone}${marks}${paint.off}`);
+  }
+  const help = helpOf(diagnostic);
+  if (path !== "") lines.push(`${paint.blue}${gutter} =${paint.off} at: ${path}`);
+  if (help !== undefined) lines.push(`${paint.blue}${gutter} =${paint.off} help: ${help}`);
+  return `${lines.join("\n")}\n`;
+}
+
+const FRAME_CHARACTERS_MAX = 160;
+const FRAME_CHARACTERS_BEFORE = 60;
+
+/** A long line is cut around what is meant. Tabs stay tabs under themselves, so that the marks stand right. */
+function cutFrame(frame: { readonly text: string; readonly length: number }, column: number): Frame {
+  const isLong = frame.text.length > FRAME_CHARACTERS_MAX;
+  const start = isLong ? Math.max(0, column - 1 - FRAME_CHARACTERS_BEFORE) : 0;
+  const text = frame.text.slice(start, start + FRAME_CHARACTERS_MAX);
+  const before = text.slice(0, column - 1 - start).replace(/[^\t]/g, " ");
+  const length = Math.max(1, Math.min(frame.length, text.length - before.length));
+  const [head, tail] = [start > 0 ? "…" : "", start + text.length < frame.text.length ? "…" : ""];
+  return { text: `${head}${text}${tail}`, marks: `${head === "" ? "" : " "}${before}${"^".repeat(length)}` };
+}
+
+interface Frame {
+  readonly text: string;
+  readonly marks: string;
+}
+
+function helpOf({ suggestion, help }: Diagnostic): string | undefined {
+  return suggestion === undefined ? help : `did you mean \`${suggestion}\`?`;
+}
+
+function count(number: number, noun: string): string {
+  return number === 0 ? "" : `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+/** CONTRACT section 13's shape. */
+export function renderJson({ errors, warnings }: Findings, cwd: string): string {
+  const plain = (diagnostic: Diagnostic) => {
+    const { code, message, file, line, column, path, suggestion, help } = diagnostic;
+    return {
+      code,
+      message,
+      file: shownPath(file, cwd),
+      line,
+      column,
+      path,
+      suggestion: suggestion ?? help ?? null,
+    };
+  };
+  const report = { ok: errors.length === 0, errors: errors.map(plain), warnings: warnings.map(plain) };
+  return `${JSON.stringify(report, null, 2)}\n`;
+}
+
+/** Workflow commands: each becomes a remark at its line of a pull request. */
+export function renderGithub({ errors, warnings }: Findings, cwd: string): string {
+  const lines = [...errors, ...warnings].map((diagnostic) => {
+    const { code, severity, message, file, line, column } = diagnostic;
+    const help = helpOf(diagnostic);
+    const place = `file=${property(shownPath(file, cwd))},line=${line},col=${column},title=${property(code)}`;
+    return `::${severity} ${place}::${escaped(help === undefined ? message : `${message} (${help})`)}`;
+  });
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+}
+
+function property(text: string): string {
+  return escaped(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+}
+
+/** SARIF 2.1.0, for code scanning. */
+export function renderSarif({ errors, warnings }: Findings, cwd: string): string {
+  const all = [...errors, ...warnings];
+  const rules = [...new Set(all.map(({ code }) => code))].map((code) => {
+    const { title, explanation } = CODES[code];
+    return { id: code, shortDescription: { text: title }, fullDescription: { text: explanation } };
+  });
+  const results = all.map(({ code, severity, message, file, line, column }) => ({
+    ruleId: code,
+    level: severity,
+    message: { text: message },
+    locations: [
+      {
+        physicalLocation: {
+          artifactLocation: { uri: shownPath(file, cwd) },
+          region: { startLine: line, startColumn: column },
+        },
+      },
+    ],
+  }));
+  const driver = { name: "sluice", rules };
+  const log = {
+    version: "2.1.0",
+    $schema: "https://json.schemastore.org/sarif-2.1.0.json",
+    runs: [{ tool: { driver }, results }],
+  };
+  return `${JSON.stringify(log, null, 2)}\n`;
+}
+
+function shownPath(file: string, cwd: string): string {
+  const path = relative(cwd, file);
+  return path === "" || path.startsWith("..") ? file : path;
+}

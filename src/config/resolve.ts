@@ -1,0 +1,239 @@
+/**
+ * A filled and checked configuration -> `ResolvedConfig`: amounts made exact, templates applied, ids and slugs derived,
+ * names of things as the rest of the gateway expects them. Reports nothing: what could be wrong has been checked.
+ */
+import { numericId, uuidV5 } from "../base/ids.ts";
+import type { Money } from "../base/money.ts";
+import { filledOptions, guardrailOptions } from "./check/options.ts";
+import { fill } from "./defaults.ts";
+import type {
+  FilledCallSettings,
+  FilledConfig,
+  FilledEndpoint,
+  FilledGuardrailUse,
+  FilledProject,
+  FilledStageUse,
+  FilledToken,
+  FilledUsd,
+} from "./filled.ts";
+import type {
+  CallSettings,
+  CredentialConfig,
+  EndpointConfig,
+  GuardrailUse,
+  PluginModule,
+  ProjectConfig,
+  ProviderConfig,
+  ResolvedConfig,
+  SourcePlace,
+  StageUse,
+  TokenConfig,
+} from "./model.ts";
+import type { PluginLookup } from "./plugins.ts";
+import { providers as providersSchema } from "./schema/gateway.ts";
+import { slugOf } from "./slug.ts";
+import type { Spot, Tree } from "./tree.ts";
+import { usdAt } from "./usd.ts";
+
+interface Resolution {
+  readonly config: FilledConfig;
+  readonly tree: Tree;
+  readonly plugins: PluginLookup;
+  readonly modules: readonly PluginModule[];
+}
+
+export function resolveConfig(resolution: Resolution): ResolvedConfig {
+  const { config, tree, modules } = resolution;
+  const { version, server, admin, state, log, telemetry, network } = config;
+  return {
+    ...{ version, server, admin, state, log, telemetry, network },
+    plugins: modules,
+    providers: resolveProviders(resolution),
+    prices: config.prices.map((price) => ({
+      provider: price.provider ?? "",
+      model: price.model ?? "",
+      input: usd(tree, price, "input") ?? FREE,
+      output: usd(tree, price, "output") ?? FREE,
+      cached_input: usd(tree, price, "cached_input"),
+    })),
+    control_plane: {
+      tokens: config.control_plane.tokens.map(({ name = "", hash = "" }) => ({
+        name,
+        hash: hash.toLowerCase(),
+      })),
+    },
+    projects: config.projects.map((project) => resolveProject(project, resolution)),
+  };
+}
+
+const FREE: Money = { nanoUsd: 0, text: "0" };
+
+/** Every known provider, so that nobody needs to know the defaults again. */
+function resolveProviders({ config, plugins, tree }: Resolution): Readonly<Record<string, ProviderConfig>> {
+  const providers: Record<string, ProviderConfig> = {};
+  const { additionalProperties: schema } = providersSchema;
+  for (const name of new Set([...plugins.names("provider"), ...Object.keys(config.providers)])) {
+    // What the section's schema makes of an empty map is a whole provider.
+    const filled = typeof schema === "object" ? (fill(schema, {}, tree) as ProviderConfig) : undefined;
+    const given = config.providers[name] ?? filled;
+    if (given === undefined) continue;
+    const options = filledOptions(plugins.find("provider", name)?.schema ?? true, { ...given.options }, tree);
+    providers[name] = { ...given, options, base_url: withoutSlash(given.base_url) };
+  }
+  return providers;
+}
+
+function resolveProject(project: FilledProject, resolution: Resolution): ProjectConfig {
+  const { tree, config, plugins } = resolution;
+  const uuid = (project.uuid ?? "").toLowerCase();
+  const templates = new Map(project.provider_templates.map((template) => [template.name, template]));
+  const settings = (from: FilledCallSettings): CallSettings => {
+    const template = templates.get(from.provider_template ?? undefined);
+    return resolveCallSettings(from, template ?? from, resolution);
+  };
+  return {
+    uuid,
+    id: project.id ?? numericId(uuid),
+    name: project.name ?? "",
+    type: project.type ?? "ai_gateway",
+    credentials: project.credentials.map((credential, index): CredentialConfig => {
+      const { name = "", provider = "", is_active } = credential;
+      const options = { ...config.providers[provider]?.options, ...credential.options };
+      return {
+        ...{ name, provider, is_active },
+        api_key: credential.api_key ?? "",
+        base_url: withoutSlash(credential.base_url),
+        options: filledOptions(plugins.find("provider", provider)?.schema ?? true, options, tree),
+        at: placeOf(tree, project.credentials, index),
+      };
+    }),
+    tokens: project.tokens.map((token) => resolveToken(token, tree)),
+    stages: resolveStages(project.stages, resolution),
+    endpoints: project.endpoints.map((endpoint, index) => ({
+      ...resolveEndpoint(endpoint, uuid, resolution),
+      ...settings(endpoint),
+      at: placeOf(tree, project.endpoints, index),
+    })),
+    aliases: project.aliases.map((alias, index) => ({
+      alias: alias.alias ?? "",
+      ...settings(alias),
+      at: placeOf(tree, project.aliases, index),
+    })),
+    proxy_endpoints: project.proxy_endpoints.map((proxy) => ({ slug: "", upstream_url: "", ...proxy })),
+    oauth_connections: project.oauth_connections.map((connection) => ({
+      ...{ name: "", token_url: "", client_id: "", client_secret: "" },
+      ...connection,
+    })),
+    mcp_servers: project.mcp_servers.map((server) => ({ name: "", url: "", ...server })),
+    webhooks: project.webhooks.map(({ name = "", url = "", events, active, secret = [] }) => {
+      return { name, url, events, active, secret: typeof secret === "string" ? [secret] : secret };
+    }),
+  };
+}
+
+function resolveToken(token: FilledToken, tree: Tree): TokenConfig {
+  const hash = (token.hash ?? "").toLowerCase();
+  const id = token.id === null ? hash.slice("sha256:".length, "sha256:".length + 12) : String(token.id);
+  const { scopes, is_active } = token;
+  const expires_at = token.expires_at === null ? null : Date.parse(token.expires_at);
+  const monthly_budget_usd_cap = usd(tree, token, "monthly_budget_usd_cap");
+  return { id, name: token.name ?? id, hash, scopes, is_active, monthly_budget_usd_cap, expires_at };
+}
+
+type EndpointOnly = Omit<EndpointConfig, keyof CallSettings | "at">;
+
+function resolveEndpoint(
+  endpoint: FilledEndpoint,
+  projectUuid: string,
+  resolution: Resolution,
+): EndpointOnly {
+  const { name = "" } = endpoint;
+  const slug = endpoint.slug ?? slugOf(name);
+  return {
+    name,
+    uuid: endpoint.uuid?.toLowerCase() ?? uuidV5(projectUuid, slug),
+    slug,
+    description: endpoint.description,
+    is_active: endpoint.is_active,
+    expose_as_mcp_tool: endpoint.expose_as_mcp_tool,
+    streaming_enabled: endpoint.streaming_enabled,
+    sessions_enabled: endpoint.sessions_enabled,
+    session_ttl_seconds: endpoint.session_ttl_seconds,
+    session_max_messages: endpoint.session_max_messages,
+    session_max_tokens: endpoint.session_max_tokens,
+    session_overflow: endpoint.session_overflow,
+    prompt: endpoint.prompt,
+    user_prompt_template: endpoint.user_prompt_template,
+    input_schema: endpoint.input_schema,
+    output_schema: endpoint.output_schema,
+    stages: resolveStages(endpoint.stages, resolution),
+  };
+}
+
+interface Choice {
+  readonly provider?: string | null;
+  readonly model?: string | null;
+  readonly credential: string | null;
+}
+
+function resolveCallSettings(from: FilledCallSettings, choice: Choice, resolution: Resolution): CallSettings {
+  const { tree } = resolution;
+  return {
+    provider: choice.provider ?? "",
+    model: choice.model ?? "",
+    credential: choice.credential ?? "",
+    failover: from.failover.map(({ credential = "", model = "" }) => ({ credential, model })),
+    temperature: from.temperature,
+    top_p: from.top_p,
+    max_output_tokens: from.max_output_tokens,
+    usage_hard_limit_tokens: from.usage_hard_limit_tokens,
+    monthly_budget_usd: usd(tree, from, "monthly_budget_usd"),
+    budget_estimate: from.budget_estimate,
+    estimated_cost_per_1k_tokens_usd: usd(tree, from, "estimated_cost_per_1k_tokens_usd"),
+    rate_limit_per_minute: from.rate_limit_per_minute,
+    rate_limit_per_hour: from.rate_limit_per_hour,
+    guardrails: from.guardrails.map((use, index) =>
+      resolveGuardrail(use, { list: from.guardrails, index }, resolution),
+    ),
+  };
+}
+
+function resolveGuardrail(
+  guardrail: FilledGuardrailUse,
+  { list, index }: { readonly list: object; readonly index: number },
+  { tree, plugins }: Resolution,
+): GuardrailUse {
+  const { use = "", on, on_error, timeout_ms, isolate, shadow } = guardrail;
+  const spot: Spot = { container: list, key: index, parent: undefined };
+  const schema = plugins.find("guardrail", use)?.schema ?? true;
+  const options = filledOptions(schema, guardrailOptions(guardrail, spot, tree), tree);
+  return { use, on, on_error, timeout_ms, isolate, shadow, options, at: placeOf(tree, list, index) };
+}
+
+function resolveStages(uses: readonly FilledStageUse[], { tree, plugins }: Resolution): readonly StageUse[] {
+  return uses.map(({ use = "", options }, index) => ({
+    use,
+    options: filledOptions(plugins.find("stage", use)?.schema ?? true, { ...options }, tree),
+    at: placeOf(tree, uses, index),
+  }));
+}
+
+function usd<K extends string>(
+  tree: Tree,
+  item: { readonly [key in K]?: FilledUsd | null },
+  key: K,
+): Money | null {
+  const value = item[key];
+  if (value === undefined || value === null) return null;
+  return usdAt(tree, { container: item, key, parent: undefined }, value) ?? null;
+}
+
+function placeOf(tree: Tree, container: object, key: number): SourcePlace {
+  const range = tree.valueRange({ container, key, parent: undefined });
+  if (range === undefined) return { file: "", line: 1, column: 1 };
+  return { file: range.source.path, ...range.source.position(range.start) };
+}
+
+function withoutSlash(url: string | null): string | null {
+  return url?.replace(/\/+$/, "") ?? null;
+}

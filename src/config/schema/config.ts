@@ -1,0 +1,41 @@
+/** The schema of a whole configuration: it validates YAML, is printed for editors, and is the reference in the docs. */
+import {
+  admin,
+  controlPlane,
+  log,
+  network,
+  plugins,
+  prices,
+  providers,
+  server,
+  state,
+  telemetry,
+} from "./gateway.ts";
+import { integer, list, name, section } from "./keywords.ts";
+import { project } from "./project.ts";
+
+export const configSchema = section(
+  "Configuration of a Sluice gateway.",
+  {
+    version: { ...integer("Layout of this file.", 1, 1, { examples: [1] }), enum: [1] },
+    include: list(
+      "Files that are parts of this configuration.",
+      name("A path or pattern.", { examples: ["conf.d/*.yaml"] }),
+      {
+        examples: [["conf.d/*.yaml"]],
+      },
+    ),
+    server,
+    admin,
+    state,
+    log,
+    telemetry,
+    network,
+    plugins,
+    providers,
+    prices,
+    control_plane: controlPlane,
+    projects: list("Projects.", project, { maxItems: 10_000 }),
+  },
+  { required: ["version", "projects"] },
+);

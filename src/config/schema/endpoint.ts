@@ -1,0 +1,171 @@
+/** Endpoints of gateway projects and aliases of wrapper projects: what a call is answered with, and what it may cost. */
+import { SLUG_PATTERN } from "../slug.ts";
+import {
+  choice,
+  decimal,
+  flag,
+  integer,
+  list,
+  mapOf,
+  name,
+  orNull,
+  type SchemaNode,
+  section,
+  text,
+  usd,
+} from "./keywords.ts";
+
+type Properties = Readonly<Record<string, SchemaNode>>;
+
+export const slugForm: Readonly<Record<string, unknown>> = {
+  maxLength: 200,
+  pattern: SLUG_PATTERN,
+  patternErrorMessage: "must be lower-case letters and digits, in words joined by single hyphens",
+  examples: ["summarise"],
+};
+
+export const uuidForm: Readonly<Record<string, unknown>> = {
+  pattern: "^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
+  patternErrorMessage: "must be a UUID",
+  examples: ["6f1c3c0e-8a55-4d0c-9b0e-0d8a2f8f7a11"],
+};
+
+/** Keys of a guardrail's entry that are the gateway's own; all others are options of the plugin. */
+const guardrailKeys: Properties = {
+  use: name("Name of the guardrail.", { examples: ["content_length"] }),
+  on: list("Which texts it judges.", choice("A side.", ["input", "output"]), {
+    default: ["input"],
+    minItems: 1,
+    uniqueItems: true,
+  }),
+  on_error: choice("What a crash or a time-out of the guardrail means.", ["block", "allow"], {
+    default: "block",
+  }),
+  timeout_ms: integer("Longest judgement.", 1, 600_000, { default: 1000 }),
+  isolate: flag("Whether it runs in a worker thread of its own.", false),
+  shadow: flag("true: judged and recorded, never acted on.", false),
+  options: mapOf("Options of the plugin; they may as well stand beside `use`.", true),
+};
+
+export const guardrailUse: SchemaNode = {
+  ...section("A guardrail in use.", guardrailKeys, { required: ["use"] }),
+  additionalProperties: true,
+  examples: [{ use: "content_length", max: 8000 }],
+};
+
+export const GUARDRAIL_KEYS: ReadonlySet<string> = new Set(Object.keys(guardrailKeys));
+
+export const stageUse = section(
+  "A third party's stage in use.",
+  {
+    use: name("Name of the stage plugin.", { examples: ["acme-audit"] }),
+    options: mapOf("Options of the plugin.", true),
+  },
+  { required: ["use"] },
+);
+
+const failoverEntry = section(
+  "What is tried when the entry before it failed.",
+  {
+    credential: name("Name of a credential; the provider follows from it.", { examples: ["anthropic-main"] }),
+    model: name("Model, as that provider names it.", { examples: ["claude-haiku-4-5"] }),
+  },
+  { required: ["credential", "model"] },
+);
+
+const TOKENS_MAX = 1_000_000_000;
+
+const callSettings: Properties = {
+  provider: orNull(name("Provider key; together with model and credential.", { examples: ["openai"] })),
+  model: orNull(name("Model, as the provider names it.", { examples: ["gpt-5-mini"] })),
+  credential: orNull(name("Name of a credential of that provider.", { examples: ["openai-main"] })),
+  provider_template: orNull(
+    name("Name of a provider template, instead of the three.", { examples: ["fast"] }),
+  ),
+  failover: list("Tried in order when the call fails.", failoverEntry, { maxItems: 16 }),
+  temperature: orNull(decimal("0 is deterministic; null: not sent.", 0, 2, { examples: [0.2] })),
+  top_p: orNull(
+    decimal("Nucleus sampling; null: not sent. Tune it or temperature, not both.", 0, 1, { examples: [0.9] }),
+  ),
+  max_output_tokens: integer("Hard cap per answer.", 1, 200_000, { default: 4096 }),
+  usage_hard_limit_tokens: orNull(
+    integer("Cap on a request's input, at about 4 characters a token; null: unlimited.", 1, TOKENS_MAX, {
+      examples: [8000],
+    }),
+  ),
+  monthly_budget_usd: orNull(usd("Ceiling per calendar month (UTC); null: unlimited.", { examples: [25.5] })),
+  budget_estimate: choice(
+    "What is reserved for a call: the most it can cost, or what recent answers lead to expect.",
+    ["worst_case", "expected"],
+    { default: "worst_case" },
+  ),
+  estimated_cost_per_1k_tokens_usd: orNull(
+    usd("Used to compute spend; a budget needs it.", { examples: [0.002] }),
+  ),
+  rate_limit_per_minute: orNull(
+    integer("Calls in any 60 s; null: unlimited.", 1, TOKENS_MAX, { examples: [60] }),
+  ),
+  rate_limit_per_hour: orNull(
+    integer("Calls in any 3,600 s; null: unlimited.", 1, TOKENS_MAX, { examples: [1000] }),
+  ),
+  guardrails: list("Judge texts, in this order.", guardrailUse, { maxItems: 64 }),
+};
+
+const jsonSchema = (description: string): SchemaNode => ({
+  type: ["object", "boolean", "null"],
+  description: `${description} Draft 2020-12, or draft-07 by \`$schema\`; \`{$ref: ./file.json}\` reads a file.`,
+  default: null,
+  examples: [{ type: "object", required: ["message"] }, { $ref: "./schemas/order.json" }],
+});
+
+/** Everything of an endpoint but what tells it from others: what `endpoint_defaults` may hold. */
+const sharedByEndpoints: Properties = {
+  description: text("What it is for; shown to MCP clients.", {
+    default: "",
+    examples: ["Sums up a ticket."],
+  }),
+  is_active: flag("false: calls get 404.", true),
+  expose_as_mcp_tool: flag("Whether the project's MCP bridge offers it.", false),
+  ...callSettings,
+  stages: list("Third parties' stages, after those of the project.", stageUse, { maxItems: 64 }),
+  streaming_enabled: flag("false: `stream` in a request is ignored.", true),
+  sessions_enabled: flag("Whether conversations are kept by the gateway.", false),
+  session_ttl_seconds: integer("Idle time after which a session is gone.", 60, 604_800, { default: 3600 }),
+  session_max_messages: integer("Messages kept, of both sides.", 1, 500, { default: 50 }),
+  session_max_tokens: orNull(integer("Tokens kept; null: unlimited.", 1, TOKENS_MAX, { examples: [16_000] })),
+  session_overflow: choice("When a session is full: the oldest turns go, or 422.", ["trim", "reject"], {
+    default: "trim",
+  }),
+  prompt: text("System message put before every request.", {
+    default: "",
+    examples: ["You sum up tickets."],
+  }),
+  user_prompt_template: text("Wraps the user's message; empty: passed as it is.", {
+    default: "",
+    examples: ["Sum this up: {{input}}"],
+  }),
+  input_schema: jsonSchema("Validates the request's body."),
+  output_schema: jsonSchema("Validates the answer's text."),
+};
+
+export const endpointDefaults = section(
+  "Values for all endpoints; an endpoint's own value wins.",
+  sharedByEndpoints,
+);
+
+export const endpoint = section(
+  "An AI endpoint.",
+  {
+    name: name("Shown in consoles and logs.", { examples: ["Summarise"] }),
+    uuid: orNull(text("Else derived from the project's uuid and the slug.", uuidForm)),
+    slug: orNull(text("URL path segment; else made from the name.", slugForm)),
+    ...sharedByEndpoints,
+  },
+  { required: ["name"] },
+);
+
+export const alias = section(
+  "A model name that clients of a wrapper project may ask for.",
+  { alias: name("What a client names as `model`.", { examples: ["default"] }), ...callSettings },
+  { required: ["alias"] },
+);

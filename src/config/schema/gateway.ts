@@ -1,0 +1,153 @@
+/** The sections of a configuration that hold for the whole gateway. */
+import {
+  choice,
+  flag,
+  integer,
+  list,
+  mapOf,
+  name,
+  orNull,
+  type SchemaNode,
+  section,
+  text,
+  url,
+  usd,
+} from "./keywords.ts";
+
+const HOUR_MS = 3_600_000;
+
+const host = (description: string) => name(description, { default: "127.0.0.1", examples: ["0.0.0.0"] });
+const port = (description: string, value: number) => integer(description, 0, 65_535, { default: value });
+const milliseconds = (description: string, value: number) =>
+  integer(description, 1, HOUR_MS, { default: value });
+
+export const server = section("The data plane: where calls come in. A change needs a restart.", {
+  host: host("Address to listen on. Beyond loopback the demo token is refused."),
+  port: port("Port to listen on; 0 takes a free one.", 8080),
+  max_body_bytes: integer("Larger request bodies get 413.", 1, 1_073_741_824, { default: 10_485_760 }),
+  request_timeout_ms: milliseconds("Longest whole call, upstream included.", 120_000),
+  drain_timeout_ms: milliseconds("After SIGTERM: how long open calls may take to finish.", 30_000),
+  body_timeout_ms: milliseconds("A body that takes longer to arrive gets 408.", 10_000),
+  trusted_proxies: list(
+    "Addresses whose X-Forwarded-For is believed.",
+    text("An address, or a CIDR block.", { examples: ["10.0.0.0/8"] }),
+    { examples: [["10.0.0.0/8"]], maxItems: 1000 },
+  ),
+  expose_config_hash: flag("Whether answers carry X-Gateway-Config.", false),
+});
+
+export const admin = section(
+  "A second listener: health, metrics, console, admin API. A change needs a restart.",
+  {
+    enabled: flag("Whether it listens at all.", true),
+    host: host("Address to listen on."),
+    port: port("Port to listen on; 0 takes a free one.", 8081),
+  },
+);
+
+export const state = section(
+  "Where limits, sessions, spend and overrides are kept. A change needs a restart.",
+  {
+    driver: name("`memory`, `file`, `redis`, or a store that a plugin registers.", { default: "memory" }),
+    directory: name("For `file`: the folder of journal and snapshots.", { default: ".sluice" }),
+    snapshot_interval_seconds: integer("For `file`: time between snapshots.", 1, 86_400, { default: 60 }),
+    on_error: choice("For `file`: on a disk error answer from memory, or with 503.", ["degrade", "refuse"], {
+      default: "degrade",
+    }),
+    url: text("For `redis`: its address.", { default: "redis://127.0.0.1:6379", minLength: 1 }),
+    key_prefix: name("For `redis`: what all keys begin with.", { default: "sluice" }),
+    on_unavailable: choice("For `redis`: what happens to calls while it is lost.", ["deny", "allow"], {
+      default: "deny",
+    }),
+    max_sessions: integer("Sessions kept; the least recently used go first.", 1, 10_000_000, {
+      default: 100_000,
+    }),
+  },
+);
+
+export const log = section("The runtime log: JSON lines on stdout.", {
+  level: choice("The least important level that is written.", ["debug", "info", "warn", "error", "silent"], {
+    default: "info",
+  }),
+  content: choice("Whether prompts and answers are logged.", ["none", "redacted", "full"], {
+    default: "none",
+  }),
+});
+
+export const telemetry = section("Traces.", {
+  otlp: section("OTLP over HTTP.", {
+    endpoint: orNull(url("Where traces go; null: nowhere.", { examples: ["http://127.0.0.1:4318"] })),
+    headers: mapOf(
+      "Headers to send with them.",
+      text("A header's value.", { examples: ["${env:OTLP_TOKEN}"] }),
+    ),
+    content: flag("Whether traces carry prompts and answers.", false),
+  }),
+});
+
+export const network = section("What the SSRF guard lets through.", {
+  allow: list(
+    "Targets of proxies, webhooks, OAuth and MCP upstreams that may be private.",
+    name("A CIDR block, an address or a hostname.", { examples: ["10.1.0.0/16", "crm.internal"] }),
+    { examples: [["10.1.0.0/16"]], maxItems: 1000 },
+  ),
+});
+
+export const plugins = list(
+  "Modules that register plugins, in load order.",
+  name("A path relative to this file (.ts or .js), or a package name.", { examples: ["./plugins/tone.ts"] }),
+  { examples: [["./plugins/tone.ts"]], maxItems: 200 },
+);
+
+export const providers = mapOf(
+  "Settings of providers for the whole gateway, by provider key.",
+  section("One provider.", {
+    enabled: flag("false: endpoints that rely on it answer 503.", true),
+    base_url: orNull(
+      url("Where requests go; null: the provider's own.", { examples: ["https://api.openai.com/v1"] }),
+    ),
+    timeout_ms: milliseconds("Longest whole call of this provider.", 60_000),
+    first_byte_timeout_ms: milliseconds("Longest wait for the first byte.", 30_000),
+    options: mapOf("Options of the provider's plugin, for all credentials.", true),
+  }),
+  { examples: [{ openai: { timeout_ms: 30_000 } }] },
+);
+
+const price = section(
+  "What one model costs, in USD per 1,000,000 tokens.",
+  {
+    provider: name("Provider key.", { examples: ["openai"] }),
+    model: name("Model, as the provider names it.", { examples: ["gpt-5-mini"] }),
+    input: usd("Input tokens.", { examples: [0.25] }),
+    output: usd("Output tokens.", { examples: [2] }),
+    cached_input: orNull(
+      usd("Input tokens read from the provider's cache; null: as `input`.", { examples: [0.025] }),
+    ),
+  },
+  { required: ["provider", "model", "input", "output"] },
+);
+
+export const prices = list("Prices of models; they win over the bundled table.", price, { maxItems: 10_000 });
+
+const TOKEN_HASH: Readonly<Record<string, unknown>> = {
+  pattern: "^sha256:[0-9a-fA-F]{64}$",
+  patternErrorMessage: "must be `sha256:` and the 64 hex digits of the token's SHA-256",
+  examples: [`sha256:${"0123456789abcdef".repeat(4)}`],
+};
+
+export const tokenHash: SchemaNode = text(
+  "SHA-256 of the whole token string; see `sluice token`.",
+  TOKEN_HASH,
+);
+
+export const controlPlane = section("Who may administer the gateway.", {
+  tokens: list(
+    "Control-plane tokens.",
+    section(
+      "One token.",
+      { name: name("Shown as the actor in audit events.", { examples: ["platform-team"] }), hash: tokenHash },
+      { required: ["name", "hash"] },
+    ),
+    { maxItems: 1000 },
+  ),
+});

@@ -1,0 +1,157 @@
+/**
+ * A configuration as plain values, and beside it what is known of each value: where it stands, whether a reference
+ * made it, whether it was found faulty. Merged and filled copies keep pointing at what they were made of.
+ */
+import { isMap, isScalar, type Node, type Pair, type YAMLMap, type YAMLSeq } from "yaml";
+import type { Source } from "./source.ts";
+
+export type Key = string | number;
+export type PlainMap = { [key: string]: unknown };
+
+/** A piece of a file. */
+export interface Range {
+  readonly source: Source;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** One value's place in the configuration. `parent` undefined: in the root. */
+export interface Spot {
+  readonly container: object;
+  readonly key: Key;
+  readonly parent: Spot | undefined;
+}
+
+/** What is known of a value that came from `${…}`. */
+export interface ReferenceMark {
+  /** `${env:NAME}`, as written. */
+  readonly text: string;
+  /** True when it stands for one that could not be resolved and need not be. */
+  readonly isPlaceholder: boolean;
+}
+
+interface Parsed {
+  readonly source: Source;
+  readonly node: YAMLMap | YAMLSeq;
+}
+
+interface Derived {
+  readonly base: object;
+  readonly moved: ReadonlyMap<Key, Spot>;
+}
+
+export class Tree {
+  readonly #parsed = new WeakMap<object, Parsed>();
+  readonly #derived = new WeakMap<object, Derived>();
+  readonly #faults = new WeakMap<object, Set<Key>>();
+  readonly #references = new WeakMap<object, Map<Key, ReferenceMark>>();
+
+  /** Notes which node of which file a map or list was made of. */
+  parsed(container: object, source: Source, node: YAMLMap | YAMLSeq): void {
+    this.#parsed.set(container, { source, node });
+  }
+
+  /** Notes that `copy` stands for `base`, but for the keys in `moved`, which come from elsewhere. */
+  derived(copy: object, base: object, moved: ReadonlyMap<Key, Spot>): void {
+    this.#derived.set(copy, { base, moved });
+  }
+
+  /** Where the key stands; the value where there is none, as in a list; the map where the key is missing. */
+  keyRange(spot: Spot | undefined): Range | undefined {
+    return this.#range(spot, (pair) => nodeOf(pair.key) ?? nodeOf(pair.value));
+  }
+
+  /** Where the value stands; the key where the value is empty; the map where the key is missing. */
+  valueRange(spot: Spot | undefined): Range | undefined {
+    return this.#range(spot, (pair) => {
+      const value = nodeOf(pair.value);
+      return value?.range != null && value.range[1] > value.range[0] ? value : (nodeOf(pair.key) ?? value);
+    });
+  }
+
+  /** The value's text in the file, quotes and all. */
+  sourceText(spot: Spot): string {
+    const range = this.valueRange(spot);
+    return range === undefined ? "" : range.source.text.slice(range.start, range.end).trim();
+  }
+
+  /** `projects[0].endpoints[2].temperature`; a value taken over from elsewhere has the path it has there. */
+  path(spot: Spot | undefined): string {
+    if (spot === undefined || spot.key === "") return "";
+    const moved = this.#derived.get(spot.container)?.moved.get(spot.key);
+    if (moved?.parent !== undefined) return this.path(moved);
+    const before = this.path(spot.parent);
+    if (typeof spot.key === "number") return `${before}[${spot.key}]`;
+    if (!/^[\w-]+$/.test(spot.key)) return `${before}[${JSON.stringify(spot.key)}]`;
+    return before === "" ? spot.key : `${before}.${spot.key}`;
+  }
+
+  markFault(container: object, key: Key): void {
+    const origin = this.#origin(container, key);
+    const faults = this.#faults.get(origin.container) ?? new Set();
+    this.#faults.set(origin.container, faults.add(origin.key));
+  }
+
+  /** True when the value was reported and taken out: its absence is no second error. */
+  isFaulty(container: object, key: Key): boolean {
+    const origin = this.#origin(container, key);
+    return this.#faults.get(origin.container)?.has(origin.key) === true;
+  }
+
+  markReference(container: object, key: Key, mark: ReferenceMark): void {
+    const origin = this.#origin(container, key);
+    const marks = this.#references.get(origin.container) ?? new Map();
+    this.#references.set(origin.container, marks.set(origin.key, mark));
+  }
+
+  reference(container: object, key: Key): ReferenceMark | undefined {
+    const origin = this.#origin(container, key);
+    return this.#references.get(origin.container)?.get(origin.key);
+  }
+
+  #origin(container: object, key: Key): { readonly container: object; readonly key: Key } {
+    const derived = this.#derived.get(container);
+    if (derived === undefined) return { container, key };
+    const moved = derived.moved.get(key);
+    return moved === undefined ? this.#origin(derived.base, key) : this.#origin(moved.container, moved.key);
+  }
+
+  #range(spot: Spot | undefined, choose: (pair: PairNodes) => Node | undefined): Range | undefined {
+    if (spot === undefined) return undefined;
+    const origin = this.#origin(spot.container, spot.key);
+    const parsed = this.#parsed.get(origin.container);
+    if (parsed === undefined) return this.valueRange(spot.parent);
+    const pair = pairOf(parsed.node, origin.key);
+    const range = (pair === undefined ? parsed.node : choose(pair))?.range;
+    if (range == null) return undefined;
+    const isWhole = pair === undefined;
+    return { source: parsed.source, start: range[0], end: isWhole ? range[0] + 1 : range[1] };
+  }
+}
+
+type PairNodes = Pick<Pair, "key" | "value">;
+
+function pairOf(node: YAMLMap | YAMLSeq, key: Key): PairNodes | undefined {
+  if (isMap(node)) return node.items.find((pair) => keyText(pair.key) === String(key));
+  const item = typeof key === "number" ? node.items[key] : undefined;
+  return item === undefined ? undefined : { key: undefined, value: item };
+}
+
+/** A key as the text it is in the plain map; undefined when it is no scalar. */
+export function keyText(key: unknown): string | undefined {
+  return isScalar(key) && key.value !== null ? String(key.value) : undefined;
+}
+
+function nodeOf(value: unknown): Node | undefined {
+  // What yaml's composer puts in a pair or a list is a node or nothing: plain values stand only in built documents.
+  return typeof value === "object" && value !== null ? (value as Node) : undefined;
+}
+
+export function isPlainMap(value: unknown): value is PlainMap {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Spots of the children of one value. */
+export function child(container: object, key: Key, parent: Spot | undefined): Spot {
+  return { container, key, parent };
+}

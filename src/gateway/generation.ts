@@ -1,0 +1,47 @@
+/** One configuration in use, and how many calls still run on it. Retired when a newer one is in its place and the last call has ended. */
+import type { CompiledConfig } from "../compile/model.ts";
+import { type ClientAddress, clientAddress } from "../http/client-address.ts";
+import type { Generation } from "../surfaces/arrival.ts";
+
+/** Generations in being, for tests and metrics: one when all is quiet. */
+let alive = 0;
+export const generationsAlive = (): number => alive;
+
+export class LiveGeneration implements Generation {
+  readonly number: number;
+  readonly config: CompiledConfig;
+  readonly clientAddress: ClientAddress;
+  readonly #closed: (error: unknown) => void;
+  #calls = 0;
+  #retired = false;
+
+  /** `closed` hears of plugins that fail while they are closed. */
+  constructor(number: number, config: CompiledConfig, closed: (error: unknown) => void) {
+    this.number = number;
+    this.config = config;
+    this.clientAddress = clientAddress(config.server.trusted_proxies);
+    this.#closed = closed;
+    alive++;
+  }
+
+  acquire(): this {
+    this.#calls++;
+    return this;
+  }
+
+  release(): void {
+    this.#calls--;
+    if (this.#retired && this.#calls === 0) this.#close();
+  }
+
+  /** A newer one is in its place: no call begins on it any more. */
+  retire(): void {
+    this.#retired = true;
+    if (this.#calls === 0) this.#close();
+  }
+
+  #close(): void {
+    alive--;
+    this.config.close().catch(this.#closed);
+  }
+}

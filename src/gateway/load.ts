@@ -1,0 +1,18 @@
+/** Loads a configuration from its files, with the plugins that it names: what `sluice validate` and every reload do. */
+import { loadRegistry, type Registry } from "../compile/registry.ts";
+import { type LoadOutcome, type LoadRequest, loadConfig, type PluginLoader } from "../config/load.ts";
+
+export interface Loaded extends LoadOutcome {
+  /** All plugins the configuration may use. */
+  readonly registry: Registry;
+}
+
+export async function load(request: LoadRequest): Promise<Loaded> {
+  let registry: Registry | undefined;
+  const loadPlugins: PluginLoader = async (modules) => (registry = await loadRegistry(modules));
+  const outcome = await loadConfig(request, loadPlugins);
+  return { ...outcome, registry: registry ?? (await loadRegistry([])) };
+}
+
+/** For commands that check without running. */
+export const pluginLoader: PluginLoader = loadRegistry;

@@ -1,0 +1,150 @@
+/**
+ * Watches what the configuration was read from. Directories, not files: a watch on a file goes dead after one
+ * rename-save or one ConfigMap swap. Events only wake it; whether anything changed is decided by content hashes, which
+ * are polled as well, since some file systems send no events at all.
+ */
+import { createHash } from "node:crypto";
+import { type FSWatcher, watch } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import type { Clock, Timer } from "../plugin/index.ts";
+
+/** What to watch: files whose content counts, directories whose list of names does. */
+export interface Watched {
+  readonly files: readonly string[];
+  readonly directories: readonly string[];
+}
+
+export interface WatchOptions {
+  readonly clock: Clock;
+  /** Something may have changed. Runs one at a time; changes meanwhile bring one more run. */
+  readonly changed: () => Promise<void>;
+  /** How long a burst must be quiet before it counts as over. Default 100 ms. */
+  readonly settleMs?: number;
+  /** Longest wait for a burst that does not end. Default 1,000 ms. */
+  readonly settleMaxMs?: number;
+  /** Default 2,000 ms. */
+  readonly pollMs?: number;
+}
+
+/** Directories watched; with more than these, polling alone has to do for the rest. */
+const WATCHERS_MAX = 256;
+
+export class ConfigWatch {
+  readonly #options: Required<WatchOptions>;
+  #watched: Watched = { files: [], directories: [] };
+  #watchers = new Map<string, FSWatcher>();
+  #fingerprint = "";
+  #settle: Timer | undefined;
+  #poll: Timer | undefined;
+  #burstSinceMs = 0;
+  #busy = false;
+  #again = false;
+  #closed = false;
+
+  constructor(options: WatchOptions) {
+    this.#options = { settleMs: 100, settleMaxMs: 1000, pollMs: 2000, ...options };
+  }
+
+  /**
+   * Takes on what the latest load has read. A fingerprint is always older than the load it leads to, so that nothing
+   * that changes during a load is missed; files not known before have none, and are looked at once more.
+   */
+  follow(watched: Watched): void {
+    if (this.#closed) return;
+    if (JSON.stringify(watched) !== JSON.stringify(this.#watched)) {
+      this.#watched = watched;
+      this.#fingerprint = "";
+    }
+    this.#rewire();
+    this.#armPoll();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#settle?.cancel();
+    this.#poll?.cancel();
+    for (const watcher of this.#watchers.values()) watcher.close();
+    this.#watchers.clear();
+  }
+
+  #rewire(): void {
+    const wanted = new Set(this.#watched.directories.slice(0, WATCHERS_MAX));
+    for (const [directory, watcher] of this.#watchers) {
+      if (wanted.has(directory)) continue;
+      watcher.close();
+      this.#watchers.delete(directory);
+    }
+    for (const directory of wanted) {
+      if (this.#watchers.has(directory)) continue;
+      try {
+        const watcher = watch(directory, { persistent: false }, () => this.#noticed());
+        // A directory that goes away is found by polling when it is back.
+        watcher.on("error", () => this.#drop(directory));
+        this.#watchers.set(directory, watcher);
+      } catch {
+        // Not there, or no watches left: polling sees it.
+      }
+    }
+  }
+
+  #drop(directory: string): void {
+    this.#watchers.get(directory)?.close();
+    this.#watchers.delete(directory);
+    this.#noticed();
+  }
+
+  /** An event: waits until the burst is over, since a checkout of twenty files is one change. */
+  #noticed(): void {
+    if (this.#closed) return;
+    const nowMs = this.#options.clock.monotonicMs();
+    if (this.#settle === undefined) this.#burstSinceMs = nowMs;
+    else this.#settle.cancel();
+    const left = this.#options.settleMaxMs - (nowMs - this.#burstSinceMs);
+    this.#settle = this.#options.clock.after(Math.max(0, Math.min(this.#options.settleMs, left)), () => {
+      this.#settle = undefined;
+      void this.#look();
+    });
+  }
+
+  #armPoll(): void {
+    this.#poll?.cancel();
+    this.#poll = this.#options.clock.after(this.#options.pollMs, () => {
+      void this.#look().finally(() => {
+        if (!this.#closed) this.#armPoll();
+      });
+    });
+  }
+
+  async #look(): Promise<void> {
+    if (this.#busy) {
+      this.#again = true;
+      return;
+    }
+    this.#busy = true;
+    try {
+      do {
+        this.#again = false;
+        const now = await fingerprintOf(this.#watched);
+        if (this.#closed || now === this.#fingerprint) continue;
+        this.#fingerprint = now;
+        await this.#options.changed();
+      } while (this.#again && !this.#closed);
+    } finally {
+      this.#busy = false;
+    }
+  }
+}
+
+/** One hash over all contents and all lists of names; what cannot be read counts as what it is: not there. */
+async function fingerprintOf({ files, directories }: Watched): Promise<string> {
+  const hash = createHash("sha256");
+  for (const file of files) {
+    hash.update(`\0${file}\0`);
+    hash.update(await readFile(file).catch(() => "absent"));
+  }
+  for (const directory of directories) {
+    const names = await readdir(directory).catch(() => []);
+    hash.update(`\0${directory}\0${names.filter((name) => /\.(?:ya?ml|json)$/.test(name)).join("\0")}`);
+  }
+  return hash.digest("hex");
+}

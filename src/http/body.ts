@@ -1,0 +1,108 @@
+/** Reads a request's body: bounded in bytes and time, checked to be JSON by its type, its encoding and its text. */
+import { isUtf8 } from "node:buffer";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock, GatewayError } from "../plugin/index.ts";
+import { reject } from "../plugin/index.ts";
+
+export interface BodyLimits {
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+}
+
+/** A JSON object of a client: own keys only, no `__proto__` anywhere, not nested beyond reason. */
+export type JsonBody = Readonly<Record<string, unknown>>;
+
+/** Nesting that a body may have; deeper ones would overflow recursive readers (schemas, plugins). */
+export const DEPTH_MAX = 64;
+
+/**
+ * Reads and parses the body, then calls `done` once; never when the client leaves before the end. Callbacks, not a
+ * promise: a body that comes in one piece costs one event and no turn of the loop.
+ */
+export function readJsonBody(
+  req: IncomingMessage,
+  res: ServerResponse,
+  clock: Clock,
+  limits: BodyLimits,
+  done: (body: JsonBody | GatewayError) => void,
+): void {
+  const refusal = refusedByHead(req, limits);
+  if (refusal !== undefined) return done(refusal);
+  if (req.headers.expect !== undefined) res.writeContinue();
+
+  let first: Buffer | undefined;
+  let rest: Buffer[] | undefined;
+  let bytes = 0;
+  let over = false;
+  const finish = (body: JsonBody | GatewayError): void => {
+    if (over) return;
+    over = true;
+    timer.cancel();
+    req.removeAllListeners("data");
+    done(body);
+  };
+  const timer = clock.after(limits.timeoutMs, () => finish(reject("body_too_slow", { ms: limits.timeoutMs })));
+  req.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > limits.maxBytes) return finish(reject("body_too_large", { max: limits.maxBytes }));
+    if (first === undefined) first = chunk;
+    else (rest ??= [first]).push(chunk);
+  });
+  req.on("end", () => finish(parseJsonObject(rest === undefined ? first : Buffer.concat(rest))));
+  req.on("close", () => {
+    over = true;
+    timer.cancel();
+  });
+}
+
+/** What the head alone gives away, in the contract's order: 413, 415. */
+function refusedByHead(req: IncomingMessage, limits: BodyLimits): GatewayError | undefined {
+  const length = req.headers["content-length"];
+  if (length !== undefined && Number(length) > limits.maxBytes) {
+    return reject("body_too_large", { max: limits.maxBytes });
+  }
+  const type = req.headers["content-type"];
+  if (type !== undefined && type !== "application/json" && !isJsonType(type)) return reject("body_not_json", {});
+  const encoding = req.headers["content-encoding"];
+  if (encoding !== undefined && encoding !== "identity") return reject("body_not_json", {});
+  return undefined;
+}
+
+function isJsonType(type: string): boolean {
+  const essence = (type.split(";", 1)[0] ?? "").trim().toLowerCase();
+  return essence === "application/json" || /^application\/[\w.+-]+\+json$/.test(essence);
+}
+
+export function parseJsonObject(bytes: Buffer | undefined): JsonBody | GatewayError {
+  if (bytes === undefined || !isUtf8(bytes)) return reject("malformed_json", {});
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString("utf8"));
+  } catch {
+    return reject("malformed_json", {});
+  }
+  if (!isJsonBody(value)) return reject("invalid_field", { field: "body", expected: "a JSON object" });
+  return value;
+}
+
+function isJsonBody(value: unknown): value is JsonBody {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Refuses `__proto__` keys and deep nesting in one value, without recursion. Cheap for scalars, which is what known
+ * fields are: only what nobody has looked at yet needs it.
+ */
+export function refusedByShape(value: unknown): GatewayError | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const pending: { readonly value: object; readonly depth: number }[] = [{ value, depth: 1 }];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (next.depth > DEPTH_MAX) return reject("body_too_deep", { max: DEPTH_MAX });
+    for (const [key, child] of Object.entries(next.value)) {
+      if (key === "__proto__") return reject("forbidden_field", { field: "__proto__" });
+      if (typeof child === "object" && child !== null) pending.push({ value: child, depth: next.depth + 1 });
+    }
+  }
+  return undefined;
+}
+

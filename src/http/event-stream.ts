@@ -1,0 +1,51 @@
+/**
+ * Server-sent events to one client. The head waits for the first write, so that a failure before it can still have a
+ * status of its own; a client that reads slowly is reported, so that its provider can be held back.
+ */
+import type { ServerResponse } from "node:http";
+import type { GatewayError } from "../plugin/index.ts";
+import { errorBody, type FlatHeaders } from "./respond.ts";
+
+const HEAD: FlatHeaders = [
+  "Content-Type",
+  "text/event-stream",
+  "Cache-Control",
+  "no-cache",
+  "X-Accel-Buffering",
+  "no",
+];
+
+export class EventStream {
+  readonly #res: ServerResponse;
+  readonly #headers: FlatHeaders;
+  open = false;
+
+  constructor(res: ServerResponse, headers: FlatHeaders) {
+    this.#res = res;
+    this.#headers = headers;
+  }
+
+  /** Sends text of whole events; false when the client is behind. */
+  write(text: string): boolean {
+    if (!this.open) {
+      this.open = true;
+      this.#res.writeHead(200, [...HEAD, ...this.#headers]);
+    }
+    return this.#res.write(text);
+  }
+
+  /** Runs once when a client that was behind has caught up. */
+  onDrain(run: () => void): void {
+    this.#res.once("drain", run);
+  }
+
+  /** A failure after the first byte: the error body as an event, then the end (CONTRACT section 4). */
+  fail(error: GatewayError): void {
+    this.write(`data: ${errorBody(error)}\n\ndata: [DONE]\n\n`);
+    this.end();
+  }
+
+  end(): void {
+    this.#res.end();
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * One call: the Exchange that hooks see, and beside it what the pipeline alone keeps of it (claims, reservation, stage
+ * times, cancellation). One plain object a call, no closures, so that making it is cheap.
+ */
+import type { IncomingHttpHeaders } from "node:http";
+import type {
+  Attempt,
+  Claim,
+  Clock,
+  EndpointRef,
+  Exchange,
+  Message,
+  ProjectRef,
+  Scope,
+  Surface,
+  Timer,
+  TokenRef,
+  VerdictRecord,
+} from "../plugin/index.ts";
+import type { Reservation } from "../state/store.ts";
+
+/** Before authenticate has accepted a token. */
+export const NO_TOKEN: TokenRef = Object.freeze({
+  id: "",
+  name: "",
+  projectUuid: "",
+  scopes: Object.freeze([]),
+  monthlyCapNanoUsd: undefined,
+  monthlyCapText: "",
+});
+
+/** Before the endpoint is known. */
+export const NO_ENDPOINT: EndpointRef = Object.freeze({ uuid: "", slug: "", name: "" });
+
+const NO_MESSAGES: readonly Message[] = Object.freeze([]);
+const NO_BODY: Readonly<Record<string, unknown>> = Object.freeze({});
+
+/** What is known of a call when its head has been read. */
+export interface Arrival {
+  readonly requestId: string;
+  readonly surface: Surface;
+  readonly scope: Scope;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly clientAddress: string;
+  readonly project: ProjectRef;
+  /** Unix milliseconds, and the monotonic time of the same moment. */
+  readonly nowMs: number;
+  readonly monotonicMs: number;
+}
+
+export class Call implements Exchange {
+  readonly requestId: string;
+  readonly surface: Surface;
+  readonly scope: Scope;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly clientAddress: string;
+  readonly project: ProjectRef;
+  readonly startedAtMs: number;
+  readonly startedMonotonicMs: number;
+
+  token: TokenRef = NO_TOKEN;
+  endpoint: EndpointRef = NO_ENDPOINT;
+  body: Readonly<Record<string, unknown>> = NO_BODY;
+  stream = false;
+  received: readonly Message[] = NO_MESSAGES;
+  receivedCharacters = 0;
+  messages: readonly Message[] = NO_MESSAGES;
+  sessionId: string | undefined = undefined;
+  readonly attempts: Attempt[] = [];
+  readonly verdicts: VerdictRecord[] = [];
+
+  /** Claims made and not yet decided. */
+  claims: Claim[] = [];
+  /** Money held for this call until it is settled or released. */
+  reservation: Reservation | undefined = undefined;
+  /** The claim whose prices the cost of this call is reckoned by. */
+  priced: Extract<Claim, { kind: "spend" }> | undefined = undefined;
+  /** Why the call was given up, once it was. */
+  cancelled: "client_gone" | "timeout" | "shutdown" | undefined = undefined;
+  /** Monotonic time of the first byte of the answer; 0 before it. */
+  firstByteMs = 0;
+  /** True from the moment a provider is asked: from then on giving up is not free. */
+  asked = false;
+  /** Set by the one place that ends calls; nothing may happen to the call after it. */
+  ended = false;
+  deadline: Timer | undefined = undefined;
+  /** The generation the call runs on, let go at its end. */
+  lease: { release(): void } | undefined = undefined;
+  /** Told when the call is given up, after whoever waits on its behalf. Set by the pipeline. */
+  owner: { givenUp(): void } | undefined = undefined;
+
+  #slots: Map<symbol, unknown> | undefined = undefined;
+  #abort: AbortController | undefined = undefined;
+  #onCancel: (() => void) | undefined = undefined;
+  #stage = -1;
+  #stageSinceMs = 0;
+  /** Milliseconds by stage, in the order of STAGES; -1: it did not run. */
+  readonly stageMs: number[] = [-1, -1, -1, -1, -1, -1, -1, -1, -1];
+
+  constructor(arrival: Arrival) {
+    this.requestId = arrival.requestId;
+    this.surface = arrival.surface;
+    this.scope = arrival.scope;
+    this.method = arrival.method;
+    this.path = arrival.path;
+    this.headers = arrival.headers;
+    this.clientAddress = arrival.clientAddress;
+    this.project = arrival.project;
+    this.startedAtMs = arrival.nowMs;
+    this.startedMonotonicMs = arrival.monotonicMs;
+  }
+
+  get slots(): Map<symbol, unknown> {
+    return (this.#slots ??= new Map());
+  }
+
+  get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.cancelled !== undefined) this.#abort.abort(this.cancelled);
+    }
+    return this.#abort.signal;
+  }
+
+  onCancel(run: (() => void) | undefined): void {
+    this.#onCancel = run;
+    if (run !== undefined && this.cancelled !== undefined) this.#runCancel();
+  }
+
+  /** Gives the call up: whoever is waiting for something on its behalf is told, once. */
+  cancel(reason: NonNullable<Call["cancelled"]>): void {
+    if (this.cancelled !== undefined) return;
+    this.cancelled = reason;
+    this.#abort?.abort(reason);
+    this.#runCancel();
+    this.owner?.givenUp();
+  }
+
+  /** Gives the call up after so long, upstream included. `endCall` takes the deadline back. */
+  limitTime(clock: Clock, timeoutMs: number): void {
+    this.deadline = clock.after(timeoutMs, () => this.cancel("timeout"));
+  }
+
+  claim(claim: Claim): void {
+    this.claims.push(claim);
+    if (claim.kind === "spend") this.priced ??= claim;
+  }
+
+  verdict(record: VerdictRecord): void {
+    this.verdicts.push(record);
+  }
+
+  /** Marks the beginning of a stage (an index into STAGES), or with -1 the end of the last one. */
+  enter(stage: number, monotonicMs: number): void {
+    const left = this.#stage;
+    if (left >= 0) {
+      this.stageMs[left] = Math.max(0, this.stageMs[left] ?? 0) + monotonicMs - this.#stageSinceMs;
+    }
+    this.#stage = stage;
+    this.#stageSinceMs = monotonicMs;
+  }
+
+  get stage(): number {
+    return this.#stage;
+  }
+
+  #runCancel(): void {
+    const run = this.#onCancel;
+    this.#onCancel = undefined;
+    run?.();
+  }
+}

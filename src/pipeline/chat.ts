@@ -1,0 +1,193 @@
+/**
+ * A call of an endpoint from its parsed body to its answer: chain down, provider, chain up, money, reply. Shared by
+ * the chat surface and, later, the wrapper and the MCP bridge; knows no HTTP and no wire shape of a surface.
+ */
+import type { CompiledEndpoint } from "../compile/model.ts";
+import type { Answer, AnswerStream, ChatResult, GatewayError, MaybePromise, Usage } from "../plugin/index.ts";
+import { isGatewayError, isPromise, reject, STAGES } from "../plugin/index.ts";
+import type { Call } from "./call.ts";
+import { closeMoney, endCall, estimateUsage, guarded, type Ending } from "./end.ts";
+import type { Reply } from "./reply.ts";
+import { crashed, runCommit, runRequest, runResponse, type Runtime } from "./run.ts";
+import { type PumpOwner, StreamPump } from "./stream.ts";
+
+const CALL_STAGE = { stage: STAGES.indexOf("call"), plugin: "call" };
+
+/** Runs the call to its end. Whatever happens, exactly one reply is made and exactly one end is recorded. */
+export function runChat(rt: Runtime, x: Call, endpoint: CompiledEndpoint, reply: Reply): void {
+  new ChatRun(rt, x, endpoint, reply).start();
+}
+
+/** A finished answer in the shape of a stream: one event with all its text, then the end. */
+function wholeAsStream(result: ChatResult): AnswerStream {
+  const { content: text, finishReason, providerFinishReason, usage } = result;
+  return {
+    kind: "stream",
+    id: result.id,
+    model: result.model,
+    provider: "",
+    attach(sink) {
+      sink.batch([{ text, finishReason, providerFinishReason, usage, raw: undefined }]);
+      sink.end();
+    },
+    pause() {},
+    resume() {},
+    cancel() {},
+  };
+}
+
+class ChatRun implements PumpOwner {
+  readonly #rt: Runtime;
+  readonly #x: Call;
+  readonly #endpoint: CompiledEndpoint;
+  readonly #reply: Reply;
+  #pump: StreamPump | undefined;
+  /** The provider's whole answer, once there is one: whatever is refused after it has been paid for. */
+  #answered: ChatResult | undefined;
+
+  constructor(rt: Runtime, x: Call, endpoint: CompiledEndpoint, reply: Reply) {
+    this.#rt = rt;
+    this.#x = x;
+    this.#endpoint = endpoint;
+    this.#reply = reply;
+    x.owner = this;
+  }
+
+  start(): void {
+    const outcome = runRequest(this.#rt, this.#x, this.#endpoint.request);
+    if (isPromise(outcome)) outcome.then((settled) => this.#afterRequest(settled));
+    else this.#afterRequest(outcome);
+  }
+
+  #afterRequest(outcome: Awaited<ReturnType<typeof runRequest>>): void {
+    if (this.#x.ended) return;
+    if (outcome === undefined) this.#ask();
+    else if (isGatewayError(outcome)) this.#refuse(outcome, "refused");
+    else this.#answer(outcome);
+  }
+
+  #ask(): void {
+    const x = this.#x;
+    x.enter(CALL_STAGE.stage, this.#rt.clock.monotonicMs());
+    x.asked = true;
+    let answer: MaybePromise<Answer>;
+    try {
+      answer = this.#endpoint.call(x, this.#endpoint.targets);
+    } catch (thrown) {
+      answer = crashed(this.#rt, x, CALL_STAGE, thrown);
+    }
+    if (!isPromise(answer)) return this.#afterCall(answer);
+    answer.then(
+      (settled) => this.#afterCall(settled),
+      (thrown: unknown) => this.#afterCall(crashed(this.#rt, x, CALL_STAGE, thrown)),
+    );
+  }
+
+  #afterCall(answer: Answer): void {
+    const streamed = "kind" in answer;
+    if (this.#x.ended) {
+      if (streamed) answer.cancel();
+      return;
+    }
+    if (isGatewayError(answer)) this.#refuse(answer, "failed");
+    else if (streamed) this.#stream(answer);
+    else this.#answer(answer);
+  }
+
+  /** A whole answer to a client that asked for events (a hook answered, say) goes through the same pump. */
+  #answer(result: ChatResult): void {
+    if (this.#x.stream) this.#stream(wholeAsStream(result));
+    else this.#whole(result);
+  }
+
+  #whole(provided: ChatResult): void {
+    this.#answered = provided;
+    const result = runResponse(this.#rt, this.#x, this.#endpoint.response, provided);
+    if (isPromise(result)) result.then((settled) => this.#afterResponse(settled));
+    else this.#afterResponse(result);
+  }
+
+  #afterResponse(result: ChatResult | GatewayError): void {
+    const x = this.#x;
+    if (x.ended) return;
+    if (isGatewayError(result)) return this.#refuse(result, result.status === 502 ? "failed" : "refused");
+    const usage = result.usage ?? estimateUsage(x, this.#answered?.content.length ?? 0);
+    this.#store(result, usage, (costNanoUsd) => {
+      x.firstByteMs = this.#rt.clock.monotonicMs();
+      this.#reply.whole(x, result, usage);
+      this.#end({ outcome: "done", status: 200, error: undefined, result, usage, costNanoUsd });
+    });
+  }
+
+  /** What must be kept is kept before the client has its last byte; then `answer` sends it. */
+  #store(result: ChatResult, usage: Usage, answer: (costNanoUsd: number) => void): void {
+    const failed = (error: GatewayError): void => this.#refuse(error, "failed");
+    guarded(
+      this.#rt,
+      this.#x,
+      () => runCommit(this.#rt, this.#x, this.#endpoint.commit, result),
+      (error) => {
+        if (this.#x.ended) return;
+        if (error !== undefined) return failed(error);
+        // An answer that no provider gave costs nothing.
+        const used = this.#x.asked ? usage : undefined;
+        const cost = (): MaybePromise<number> => closeMoney(this.#rt, this.#x, used);
+        guarded(this.#rt, this.#x, cost, (nanoUsd) => this.#x.ended || answer(nanoUsd), failed);
+      },
+      failed,
+    );
+  }
+
+  #stream(answer: AnswerStream): void {
+    const outlet = this.#reply.events(this.#x);
+    const pump = new StreamPump(this.#rt, this.#x, this.#endpoint, { answer, outlet, owner: this });
+    this.#pump = pump;
+    answer.attach(pump);
+  }
+
+  complete(result: ChatResult, usage: Usage, close: () => void): void {
+    this.#answered = { ...result, usage };
+    this.#store(result, usage, (costNanoUsd) => {
+      close();
+      this.#end({ outcome: "done", status: 200, error: undefined, result, usage, costNanoUsd });
+    });
+  }
+
+  broken(error: GatewayError, result: ChatResult, usage: Usage): void {
+    this.#answered = { ...result, usage };
+    this.#refuse(error, error.status >= 500 ? "failed" : "refused");
+  }
+
+  /** The call was given up (client gone, timed out, shutdown): ends it now, whoever still works on it. */
+  givenUp(): void {
+    const x = this.#x;
+    const part = this.#pump?.cancel();
+    if (part !== undefined) this.#answered = { ...part.result, usage: part.usage };
+    if (x.cancelled === "client_gone") return this.#close(undefined, "client_gone");
+    const ms = Math.round(this.#rt.clock.monotonicMs() - x.startedMonotonicMs);
+    this.#close(x.cancelled === "timeout" ? reject("request_timeout", { ms }) : reject("draining", {}), "failed");
+  }
+
+  #refuse(error: GatewayError, outcome: "refused" | "failed"): void {
+    if (!this.#x.ended) this.#close(error, outcome);
+  }
+
+  /** Settles or gives back, then says so to the client. A store that fails here must not keep the client waiting. */
+  #close(error: GatewayError | undefined, outcome: Ending["outcome"]): void {
+    const x = this.#x;
+    const answered = this.#answered;
+    const usage =
+      answered === undefined ? undefined : (answered.usage ?? estimateUsage(x, answered.content.length));
+    const finish = (costNanoUsd: number): void => {
+      if (x.ended) return;
+      if (error !== undefined) this.#reply.refuse(x, error);
+      const status = error?.status ?? 499;
+      this.#end({ outcome, status, error, result: answered, usage, costNanoUsd });
+    };
+    guarded(this.#rt, x, () => closeMoney(this.#rt, x, usage), finish, () => finish(0));
+  }
+
+  #end(ending: Ending): void {
+    endCall(this.#rt, this.#x, this.#endpoint.finish, ending);
+  }
+}

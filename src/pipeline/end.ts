@@ -1,0 +1,96 @@
+/**
+ * The one place where a call ends, exactly once, whatever happened: money settled or given back, every finish hook
+ * told, the generation let go. Nothing else may settle, release or finish.
+ */
+import type { FinishStep } from "../compile/model.ts";
+import type { CallEnd, ChatResult, GatewayError, MaybePromise, Usage } from "../plugin/index.ts";
+import { estimateTokens, isPromise } from "../plugin/index.ts";
+import type { Call } from "./call.ts";
+import { crashed, releaseReservation, runFinish, settleReservation, type Runtime } from "./run.ts";
+
+/** Usage by the 4-characters rule, for answers whose provider reported none (CONTRACT section 6). */
+export function estimateUsage(x: Call, completionCharacters: number): Usage {
+  let promptCharacters = 0;
+  for (const message of x.messages) promptCharacters += message.content.length;
+  const promptTokens = estimateTokens(promptCharacters);
+  const completionTokens = estimateTokens(completionCharacters);
+  return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens, estimated: true };
+}
+
+/**
+ * Ends the money side. With `usage` the actual cost is settled; without it the call had no answer: it costs its input
+ * estimate when a provider had taken it on (or may have, when it was given up), and nothing otherwise.
+ */
+export function closeMoney(rt: Runtime, x: Call, usage: Usage | undefined): MaybePromise<number> {
+  if (x.priced === undefined) return 0;
+  let cost = 0;
+  if (usage !== undefined) cost = x.priced.costNanoUsd(usage);
+  else if (mayBeBilled(x)) cost = x.priced.inputNanoUsd;
+  const closed = cost > 0 || usage !== undefined ? settleReservation(rt, x, cost) : releaseReservation(rt, x);
+  return isPromise(closed) ? closed.then(() => cost) : cost;
+}
+
+function mayBeBilled(x: Call): boolean {
+  if (!x.asked) return false;
+  if (x.cancelled !== undefined) return true;
+  return x.attempts.some(({ status }) => status !== undefined && status >= 200 && status < 300);
+}
+
+/** How a call ended, as far as its surface knows. */
+export interface Ending {
+  readonly outcome: CallEnd["outcome"];
+  readonly status: number;
+  readonly error: GatewayError | undefined;
+  readonly result: ChatResult | undefined;
+  readonly usage: Usage | undefined;
+  readonly costNanoUsd: number;
+}
+
+/** Tells the finish hooks and lets the generation go. The second call for one call does nothing. */
+export function endCall(rt: Runtime, x: Call, steps: readonly FinishStep[], ending: Ending): void {
+  if (x.ended) return;
+  x.ended = true;
+  x.owner = undefined;
+  x.onCancel(undefined);
+  x.deadline?.cancel();
+  const nowMs = rt.clock.monotonicMs();
+  x.enter(-1, nowMs);
+  const last = x.attempts.at(-1);
+  // Field by field: spreading costs microseconds, and this runs on every call.
+  const finished = runFinish(rt, x, steps, {
+    outcome: ending.outcome,
+    status: ending.status,
+    error: ending.error,
+    result: ending.result,
+    usage: ending.usage,
+    costNanoUsd: ending.costNanoUsd,
+    provider: last?.provider ?? "",
+    model: ending.result?.model ?? last?.model ?? "",
+    finishReason: ending.result?.finishReason,
+    durationMs: nowMs - x.startedMonotonicMs,
+    firstByteMs: x.firstByteMs === 0 ? undefined : x.firstByteMs - x.startedMonotonicMs,
+    stageMs: x.stageMs,
+  });
+  const lease = x.lease;
+  x.lease = undefined;
+  if (isPromise(finished)) finished.finally(() => lease?.release());
+  else lease?.release();
+}
+
+/** Runs `step` and hands a thrown or rejected store error to `failed` instead of losing the call. */
+export function guarded<T>(
+  rt: Runtime,
+  x: Call,
+  step: () => MaybePromise<T>,
+  then: (value: T) => void,
+  failed: (error: GatewayError) => void,
+): void {
+  const where = { stage: x.stage < 0 ? 0 : x.stage, plugin: "gateway" };
+  try {
+    const value = step();
+    if (isPromise(value)) value.then(then).catch((thrown: unknown) => failed(crashed(rt, x, where, thrown)));
+    else then(value);
+  } catch (thrown) {
+    failed(crashed(rt, x, where, thrown));
+  }
+}

@@ -1,0 +1,24 @@
+/** How a surface answers. The pipeline decides what is said, a surface how it looks on its wire. */
+import type { ChatResult, GatewayError, Usage } from "../plugin/index.ts";
+import type { Call } from "./call.ts";
+
+export interface Reply {
+  /** A whole answer. `usage` is reported or estimated. */
+  whole(x: Call, result: ChatResult, usage: Usage): void;
+  /** A refusal or failure, when nothing has been sent yet. */
+  refuse(x: Call, error: GatewayError): void;
+  /** Where a streamed answer goes. Called once, when the first content has come. */
+  events(x: Call): EventOutlet;
+}
+
+/** The client's end of a streamed answer. The head goes out with the first write, so that until then an error can still have its own status. */
+export interface EventOutlet {
+  /** True once the head has gone out. */
+  readonly open: boolean;
+  /** Text of whole events. False: hold back, `onDrain` will run once. */
+  write(text: string): boolean;
+  onDrain(run: () => void): void;
+  /** A failure after the first byte: the error body as an event, then the end. */
+  fail(error: GatewayError): void;
+  end(): void;
+}

@@ -1,0 +1,321 @@
+/**
+ * The stream pump: provider events in, client events out, hooks in between. One write per network read, the
+ * provider's own bytes where nothing changed them, the provider held back while the client or a hook is slow.
+ */
+import type { CompiledEndpoint } from "../compile/model.ts";
+import type {
+  AnswerStream,
+  ChatChunk,
+  ChatResult,
+  ChunkHook,
+  ChunkSink,
+  FinishReason,
+  GatewayError,
+  MaybePromise,
+  Timer,
+  Usage,
+} from "../plugin/index.ts";
+import { isGatewayError, isPromise } from "../plugin/index.ts";
+import type { Call } from "./call.ts";
+import { estimateUsage } from "./end.ts";
+import type { EventOutlet } from "./reply.ts";
+import { crashed, type Runtime } from "./run.ts";
+
+/** A comment keeps a stream open that has been silent for so long (CONTRACT section 4). */
+export const KEEP_ALIVE_MS = 15_000;
+
+type HookAnswer = ChatChunk | GatewayError | null;
+
+/** What the pump tells the run it belongs to. Exactly one of them, once. */
+export interface PumpOwner {
+  /** All text is out; the closing events are not: the answer can be stored first, then `close` sends them. */
+  complete(result: ChatResult, usage: Usage, close: () => void): void;
+  /** The provider, a hook or the output schema ended it early. `result` is what the client saw. */
+  broken(error: GatewayError, result: ChatResult, usage: Usage): void;
+}
+
+export class StreamPump implements ChunkSink {
+  readonly #rt: Runtime;
+  readonly #x: Call;
+  readonly #answer: AnswerStream;
+  readonly #outlet: EventOutlet;
+  readonly #owner: PumpOwner;
+  readonly #hooks: { readonly stage: number; readonly plugin: string; readonly hook: ChunkHook }[] = [];
+  /** `{"id":…,"object":…,"created":…,"model":…,"choices":[` of every chunk that the gateway writes itself. */
+  readonly #head: string;
+  #text = "";
+  #providerCharacters = 0;
+  #usage: Usage | undefined;
+  #finishReason: FinishReason | undefined;
+  #providerFinishReason: string | undefined;
+  #roleSent = false;
+  #lastWriteMs: number;
+  #keepAlive: Timer | undefined;
+  /** A hook is thinking: batches wait here. Short, since the provider is paused meanwhile. */
+  #waiting: (readonly ChatChunk[])[] | undefined;
+  /** What came while a hook was thinking: the end of the provider's answer. */
+  #after: "end" | GatewayError | undefined;
+  #clientSlow = false;
+  #over = false;
+
+  constructor(rt: Runtime, x: Call, endpoint: CompiledEndpoint, ends: PumpEnds) {
+    this.#rt = rt;
+    this.#x = x;
+    this.#answer = ends.answer;
+    this.#outlet = ends.outlet;
+    this.#owner = ends.owner;
+    for (const { stage, plugin, run } of endpoint.stream) {
+      const hook = run(x);
+      if (hook !== undefined) this.#hooks.push({ stage, plugin, hook });
+    }
+    const created = Math.floor(rt.clock.nowMs() / 1000);
+    this.#head = `{"id":${JSON.stringify(ends.answer.id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(ends.answer.model)},"choices":[`;
+    this.#lastWriteMs = rt.clock.monotonicMs();
+    this.#armKeepAlive(KEEP_ALIVE_MS);
+  }
+
+  batch(chunks: readonly ChatChunk[]): void {
+    if (this.#over) return;
+    if (this.#waiting !== undefined) this.#waiting.push(chunks);
+    else this.#take(chunks, 0, "");
+  }
+
+  end(): void {
+    if (this.#over) return;
+    if (this.#waiting !== undefined) this.#after ??= "end";
+    else this.#flushHooks(0, "");
+  }
+
+  fail(error: GatewayError): void {
+    if (this.#over) return;
+    if (this.#waiting !== undefined) this.#after ??= error;
+    else this.#break(error);
+  }
+
+  /** The client left or the call timed out. Returns what was used so far. */
+  cancel(): { readonly result: ChatResult; readonly usage: Usage } {
+    this.#stop();
+    this.#answer.cancel();
+    return { result: this.#result(), usage: this.#used() };
+  }
+
+  #take(chunks: readonly ChatChunk[], from: number, before: string): void {
+    let out = before;
+    for (let i = from; i < chunks.length; i++) {
+      const chunk = chunks[i];
+      if (chunk === undefined) break;
+      this.#note(chunk);
+      const passed = this.#hooks.length === 0 ? chunk : this.#through(chunk, 0);
+      if (isPromise(passed)) {
+        this.#write(out);
+        this.#wait(passed, (settled) => {
+          const text = this.#rendered(settled);
+          if (text !== undefined) this.#take(chunks, i + 1, text);
+        });
+        return;
+      }
+      const text = this.#rendered(passed);
+      if (text === undefined) return;
+      out += text;
+    }
+    this.#write(out);
+  }
+
+  /** What the provider says of the answer is kept from before the hooks; its closing events come last. */
+  #note(chunk: ChatChunk): void {
+    this.#providerCharacters += chunk.text.length;
+    if (chunk.usage !== undefined) this.#usage = chunk.usage;
+    if (chunk.finishReason !== undefined) {
+      this.#finishReason = chunk.finishReason;
+      this.#providerFinishReason = chunk.providerFinishReason;
+    }
+  }
+
+  /** Runs one chunk through the hooks from `from` on. */
+  #through(chunk: ChatChunk, from: number): MaybePromise<HookAnswer> {
+    let current = chunk;
+    for (let i = from; i < this.#hooks.length; i++) {
+      const step = this.#hooks[i];
+      if (step === undefined) break;
+      try {
+        const next = step.hook.chunk(current);
+        if (isPromise(next)) {
+          return next.then(
+            (settled) => (settled === null || isGatewayError(settled) ? settled : this.#through(settled, i + 1)),
+            (thrown: unknown) => crashed(this.#rt, this.#x, step, thrown),
+          );
+        }
+        if (next === null || isGatewayError(next)) return next;
+        current = next;
+      } catch (thrown) {
+        return crashed(this.#rt, this.#x, step, thrown);
+      }
+    }
+    return current;
+  }
+
+  /** Asks the hooks, from the provider's side on, for what they held back, each passed through those above it. */
+  #flushHooks(from: number, before: string): void {
+    let out = before;
+    for (let i = from; i < this.#hooks.length; i++) {
+      const held = this.#heldBy(i);
+      if (isPromise(held)) {
+        this.#write(out);
+        this.#wait(held, (settled) => {
+          const text = this.#rendered(settled);
+          if (text !== undefined) this.#flushHooks(i + 1, text);
+        });
+        return;
+      }
+      const text = this.#rendered(held);
+      if (text === undefined) return;
+      out += text;
+    }
+    this.#complete(out);
+  }
+
+  #heldBy(index: number): MaybePromise<HookAnswer> {
+    const step = this.#hooks[index];
+    if (step?.hook.end === undefined) return null;
+    try {
+      const held = step.hook.end();
+      if (isPromise(held)) {
+        return held.then(
+          (settled) => (settled === null || isGatewayError(settled) ? settled : this.#through(settled, index + 1)),
+          (thrown: unknown) => crashed(this.#rt, this.#x, step, thrown),
+        );
+      }
+      return held === null || isGatewayError(held) ? held : this.#through(held, index + 1);
+    } catch (thrown) {
+      return crashed(this.#rt, this.#x, step, thrown);
+    }
+  }
+
+  /** Event text of what the hooks let through; undefined when they ended the stream. */
+  #rendered(chunk: HookAnswer): string | undefined {
+    if (chunk === null) return "";
+    if (isGatewayError(chunk)) {
+      this.#answer.cancel();
+      this.#break(chunk);
+      return undefined;
+    }
+    this.#text += chunk.text;
+    if (chunk.raw !== undefined) {
+      const role = this.#roleSent || chunk.raw.includes('"role"') ? "" : this.#roleEvent();
+      this.#roleSent = true;
+      return `${role}data: ${chunk.raw}\n\n`;
+    }
+    if (chunk.text === "") return "";
+    const role = this.#roleSent ? "" : this.#roleEvent();
+    this.#roleSent = true;
+    return `${role}data: ${this.#head}{"index":0,"delta":{"content":${JSON.stringify(chunk.text)}},"finish_reason":null}]}\n\n`;
+  }
+
+  #roleEvent(): string {
+    return `data: ${this.#head}{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}\n\n`;
+  }
+
+  #complete(out: string): void {
+    this.#stop();
+    const usage = this.#used();
+    const result = this.#result();
+    const role = this.#roleSent ? "" : this.#roleEvent();
+    if (out !== "" || role !== "") this.#write(role + out);
+    this.#owner.complete(result, usage, () => {
+      this.#outlet.write(this.#closingEvents(result, usage));
+      this.#outlet.end();
+    });
+  }
+
+  #closingEvents(result: ChatResult, usage: Usage): string {
+    const finish = `data: ${this.#head}{"index":0,"delta":{},"finish_reason":"${result.finishReason}"}]}\n\n`;
+    const meta = JSON.stringify({
+      request_id: this.#x.requestId,
+      session_id: this.#x.sessionId,
+      provider_finish_reason: result.providerFinishReason,
+    });
+    const used = `{"prompt_tokens":${usage.promptTokens},"completion_tokens":${usage.completionTokens},"total_tokens":${usage.totalTokens}}`;
+    return `${finish}data: ${this.#head}],"usage":${used},"meta":${meta}}\n\ndata: [DONE]\n\n`;
+  }
+
+  #break(error: GatewayError): void {
+    this.#stop();
+    this.#owner.broken(error, this.#result(), this.#used());
+  }
+
+  #stop(): void {
+    this.#over = true;
+    this.#waiting = undefined;
+    this.#keepAlive?.cancel();
+  }
+
+  #result(): ChatResult {
+    return {
+      id: this.#answer.id,
+      model: this.#answer.model,
+      content: this.#text,
+      finishReason: this.#finishReason ?? "stop",
+      providerFinishReason: this.#providerFinishReason,
+      usage: this.#usage,
+    };
+  }
+
+  #used(): Usage {
+    return this.#usage ?? estimateUsage(this.#x, this.#providerCharacters);
+  }
+
+  #write(out: string): void {
+    if (out === "") return;
+    const nowMs = this.#rt.clock.monotonicMs();
+    this.#lastWriteMs = nowMs;
+    if (this.#x.firstByteMs === 0) this.#x.firstByteMs = nowMs;
+    if (!this.#outlet.write(out)) {
+      this.#clientSlow = true;
+      this.#answer.pause();
+      this.#outlet.onDrain(() => {
+        this.#clientSlow = false;
+        this.#resume();
+      });
+    }
+  }
+
+  /** Lets the provider go on when nobody holds it back any more. */
+  #resume(): void {
+    if (!this.#over && !this.#clientSlow && this.#waiting === undefined) this.#answer.resume();
+  }
+
+  /** Holds the provider back until a hook has answered, then goes on with what came meanwhile. */
+  #wait(pending: Promise<HookAnswer>, go: (settled: HookAnswer) => void): void {
+    const waiting: (readonly ChatChunk[])[] = [];
+    this.#waiting = waiting;
+    this.#answer.pause();
+    pending.then((settled) => {
+      if (this.#over) return;
+      this.#waiting = undefined;
+      go(settled);
+      for (let i = 0; i < waiting.length && !this.#over; i++) this.batch(waiting[i] ?? []);
+      this.#resume();
+      const after = this.#after;
+      if (this.#over || this.#waiting !== undefined || after === undefined) return;
+      this.#after = undefined;
+      if (after === "end") this.#flushHooks(0, "");
+      else this.#break(after);
+    });
+  }
+
+  #armKeepAlive(delayMs: number): void {
+    this.#keepAlive = this.#rt.clock.after(delayMs, () => {
+      if (this.#over) return;
+      const silentMs = this.#rt.clock.monotonicMs() - this.#lastWriteMs;
+      if (silentMs >= KEEP_ALIVE_MS) this.#write(": keep-alive\n\n");
+      this.#armKeepAlive(KEEP_ALIVE_MS - (silentMs >= KEEP_ALIVE_MS ? 0 : silentMs));
+    });
+  }
+}
+
+/** The two ends a pump connects, and who hears how it went. */
+export interface PumpEnds {
+  readonly answer: AnswerStream;
+  readonly outlet: EventOutlet;
+  readonly owner: PumpOwner;
+}

@@ -1,0 +1,115 @@
+/** Counters and histograms as plain numbers, in the shape that a Prometheus registry reads when it is scraped. */
+import type { MetricFamily } from "../plugin/index.ts";
+
+interface Sample {
+  readonly metricName?: string;
+  readonly labels: Readonly<Record<string, string | number>>;
+  readonly value: number;
+}
+
+interface Samples {
+  readonly name: string;
+  readonly help: string;
+  readonly type: "counter" | "histogram";
+  readonly values: readonly Sample[];
+  readonly aggregator: "sum";
+}
+
+/** What both have: a name, and one set of numbers per combination of label values. */
+abstract class Family<State> implements MetricFamily {
+  readonly name: string;
+  readonly help: string;
+  readonly #labels: readonly string[];
+  readonly #series = new Map<string, { readonly labels: Record<string, string>; readonly state: State }>();
+
+  constructor(name: string, help: string, labels: readonly string[]) {
+    this.name = name;
+    this.help = help;
+    this.#labels = labels;
+  }
+
+  protected abstract empty(): State;
+  protected abstract adder(state: State): (value: number) => void;
+
+  series(...values: readonly string[]): (value: number) => void {
+    const key = values.join("\0");
+    let known = this.#series.get(key);
+    if (known === undefined) {
+      const labels = Object.fromEntries(this.#labels.map((label, i) => [label, values[i] ?? ""]));
+      known = { labels, state: this.empty() };
+      this.#series.set(key, known);
+    }
+    return this.adder(known.state);
+  }
+
+  protected all(): Iterable<{ readonly labels: Record<string, string>; readonly state: State }> {
+    return this.#series.values();
+  }
+}
+
+export class CounterFamily extends Family<{ sum: number }> {
+  readonly type = "counter";
+
+  get(): Promise<Samples> {
+    const values = Array.from(this.all(), ({ labels, state }) => ({ labels, value: state.sum }));
+    const { name, help, type } = this;
+    return Promise.resolve({ name, help, type, values, aggregator: "sum" });
+  }
+
+  protected empty(): { sum: number } {
+    return { sum: 0 };
+  }
+
+  protected adder(state: { sum: number }): (value: number) => void {
+    return (value) => {
+      state.sum += value;
+    };
+  }
+}
+
+interface Buckets {
+  /** One more than bounds: the last is +Inf. Not cumulative until they are read. */
+  readonly counts: number[];
+  sum: number;
+}
+
+export class HistogramFamily extends Family<Buckets> {
+  readonly type = "histogram";
+  readonly #bounds: readonly number[];
+
+  /** `bounds`: ascending. */
+  constructor(name: string, help: string, labels: readonly string[], bounds: readonly number[]) {
+    super(name, help, labels);
+    this.#bounds = bounds;
+  }
+
+  get(): Promise<Samples> {
+    const values: Sample[] = [];
+    for (const { labels, state } of this.all()) {
+      let count = 0;
+      state.counts.forEach((n, i) => {
+        count += n;
+        const le = this.#bounds[i] ?? "+Inf";
+        values.push({ metricName: `${this.name}_bucket`, labels: { ...labels, le }, value: count });
+      });
+      values.push({ metricName: `${this.name}_sum`, labels, value: state.sum });
+      values.push({ metricName: `${this.name}_count`, labels, value: count });
+    }
+    const { name, help, type } = this;
+    return Promise.resolve({ name, help, type, values, aggregator: "sum" });
+  }
+
+  protected empty(): Buckets {
+    return { counts: new Array<number>(this.#bounds.length + 1).fill(0), sum: 0 };
+  }
+
+  protected adder(state: Buckets): (value: number) => void {
+    const bounds = this.#bounds;
+    return (value) => {
+      let i = 0;
+      while (i < bounds.length && value > (bounds[i] ?? 0)) i++;
+      state.counts[i] = (state.counts[i] ?? 0) + 1;
+      state.sum += value;
+    };
+  }
+}

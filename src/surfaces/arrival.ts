@@ -1,0 +1,192 @@
+/**
+ * What every surface under /api does first: make the call, authenticate it before a byte of its body is read, check the
+ * project's type. And last: a call that ends before it has reached an endpoint is recorded all the same.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { CompiledConfig, CompiledProject } from "../compile/model.ts";
+import type { ProjectType } from "../config/model.ts";
+import type { ClientAddress } from "../http/client-address.ts";
+import { type FlatHeaders, sendError } from "../http/respond.ts";
+import { Call } from "../pipeline/call.ts";
+import { endCall } from "../pipeline/end.ts";
+import { type Runtime, runRequest } from "../pipeline/run.ts";
+import type { GatewayError, ProjectRef, Random, Scope, Surface } from "../plugin/index.ts";
+import { isGatewayError, isPromise, reject } from "../plugin/index.ts";
+
+/** One configuration in use. Held by each call from its arrival to its end. */
+export interface Generation {
+  readonly config: CompiledConfig;
+  readonly clientAddress: ClientAddress;
+  release(): void;
+}
+
+/** What surfaces need of the gateway. */
+export interface SurfaceContext {
+  readonly rt: Runtime;
+  readonly random: Random;
+  /** The current configuration, held until its `release`. */
+  acquire(): Generation;
+  /** Calls that have arrived and not ended. */
+  readonly open: Set<Call>;
+  /** Set while the gateway shuts down. */
+  readonly draining: boolean;
+}
+
+/** Open calls that the gateway takes on; more are shed with 503. */
+export const OPEN_CALLS_MAX = 16_384;
+
+/** Where a request goes, as far as its path says. */
+export interface Route {
+  readonly surface: Surface;
+  readonly scope: Scope;
+  readonly projectUuid: string;
+  readonly path: string;
+}
+
+/** A call that has been let in. */
+export interface Admitted {
+  readonly call: Call;
+  readonly generation: Generation;
+  readonly project: CompiledProject;
+}
+
+/** One HTTP request on its way through a surface. */
+export class Visit {
+  readonly ctx: SurfaceContext;
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly call: Call;
+  readonly generation: Generation;
+
+  constructor(ctx: SurfaceContext, req: IncomingMessage, res: ServerResponse, route: Route) {
+    this.ctx = ctx;
+    this.req = req;
+    this.res = res;
+    this.generation = ctx.acquire();
+    const { config, clientAddress } = this.generation;
+    const { clock } = ctx.rt;
+    const project = config.projects.get(route.projectUuid);
+    this.call = new Call({
+      requestId: ctx.random.uuid(),
+      surface: route.surface,
+      scope: route.scope,
+      method: req.method ?? "",
+      path: route.path,
+      headers: req.headers,
+      clientAddress: clientAddress(req),
+      project: project?.ref ?? unknownProject(route.projectUuid),
+      nowMs: clock.nowMs(),
+      monotonicMs: clock.monotonicMs(),
+    });
+    this.call.lease = this;
+    ctx.open.add(this.call);
+    res.on("close", () => this.#closed());
+  }
+
+  /** The call's hold on its generation; `endCall` lets it go. */
+  release(): void {
+    this.ctx.open.delete(this.call);
+    this.generation.release();
+  }
+
+  /** Headers of every answer (CONTRACT section 3). */
+  headers(): FlatHeaders {
+    const { config } = this.generation;
+    const headers = ["X-Request-Id", this.call.requestId];
+    if (config.server.expose_config_hash) headers.push("X-Gateway-Config", config.hash);
+    if (this.call.sessionId !== undefined) headers.push("X-Session-Id", this.call.sessionId);
+    return headers;
+  }
+
+  /**
+   * In the contract's order: token (401), project and scope (403), project type (400). Then `admitted` runs; a refusal
+   * is answered here.
+   */
+  admit(type: ProjectType, wrongType: () => GatewayError, admitted: (project: CompiledProject) => void): void {
+    const { rt } = this.ctx;
+    const refusal = this.#refusedAtOnce();
+    if (refusal !== undefined) return this.refuse(refusal);
+    const { config } = this.generation;
+    const project = config.projects.get(this.call.project.uuid);
+    const go = (): void => {
+      this.call.enter(-1, rt.clock.monotonicMs());
+      // Authenticate has refused calls to projects that do not exist.
+      if (project === undefined) return this.refuse(reject("project_mismatch", {}));
+      if (project.type !== type) return this.refuse(wrongType());
+      admitted(project);
+    };
+    const steps =
+      project === undefined || project.authenticate.length === 0
+        ? config.authenticate
+        : [...config.authenticate, ...project.authenticate];
+    const outcome = runRequest(rt, this.call, steps);
+    if (isPromise(outcome)) outcome.then((settled) => this.#decided(settled, go));
+    else this.#decided(outcome, go);
+  }
+
+  /** Ends a call that has not reached an endpoint. */
+  refuse(error: GatewayError): void {
+    if (this.call.ended) return;
+    sendError(this.req, this.res, error, this.headers());
+    this.end(error.status, error);
+  }
+
+  /** Records the end of a call without an endpoint. */
+  end(status: number, error: GatewayError | undefined): void {
+    endCall(this.ctx.rt, this.call, this.generation.config.record, {
+      outcome: error === undefined ? "done" : error.status >= 500 ? "failed" : "refused",
+      status,
+      error,
+      result: undefined,
+      usage: undefined,
+      costNanoUsd: 0,
+    });
+  }
+
+  #decided(outcome: Awaited<ReturnType<typeof runRequest>>, go: () => void): void {
+    if (this.call.ended) return;
+    if (outcome === undefined) go();
+    else if (isGatewayError(outcome)) this.refuse(outcome);
+    // An answer makes no sense before there is a question.
+    else this.refuse(reject("internal", {}));
+  }
+
+  #refusedAtOnce(): GatewayError | undefined {
+    if (this.ctx.draining) return reject("draining", {}, { retryAfterSeconds: 1, headers: { Connection: "close" } });
+    if (this.ctx.open.size > OPEN_CALLS_MAX) return reject("overloaded", {}, { retryAfterSeconds: 1 });
+    if (authorizationHeaders(this.req) > 1) return reject("duplicate_authorization", {});
+    return undefined;
+  }
+
+  /** The connection is gone. Before the answer was out, so is the client. */
+  #closed(): void {
+    if (this.call.ended) return;
+    const wasOwned = this.call.owner !== undefined;
+    this.call.cancel("client_gone");
+    if (!wasOwned) {
+      endCall(this.ctx.rt, this.call, this.generation.config.record, {
+        outcome: "client_gone",
+        status: 499,
+        error: undefined,
+        result: undefined,
+        usage: undefined,
+        costNanoUsd: 0,
+      });
+    }
+  }
+}
+
+/** Node keeps the first of two and says nothing; the raw list knows (CONTRACT section 3: two are refused). */
+function authorizationHeaders(req: IncomingMessage): number {
+  let count = 0;
+  const raw = req.rawHeaders;
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i] ?? "";
+    if (name.length === 13 && name.toLowerCase() === "authorization") count++;
+  }
+  return count;
+}
+
+function unknownProject(uuid: string): ProjectRef {
+  return { uuid, id: 0, name: "" };
+}

@@ -1,0 +1,39 @@
+/** `/healthz` and `/readyz`: whether the process lives, and whether it can answer calls. On both listeners. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { sendJson } from "../http/respond.ts";
+import type { MaybePromise } from "../plugin/index.ts";
+import { andThen } from "../plugin/index.ts";
+
+/** The body of `/readyz` (CONTRACT section 12). */
+export interface Readiness {
+  readonly ready: boolean;
+  readonly generation: number;
+  readonly config_hash: string;
+  readonly last_reload: { readonly at: string; readonly ok: boolean; readonly errors: readonly string[] };
+  readonly store: { readonly driver: string; readonly ok: boolean; readonly detail: string };
+}
+
+export interface HealthReport {
+  readiness(): MaybePromise<Readiness>;
+  /** For the answers' X-Request-Id. */
+  uuid(): string;
+}
+
+/** Answers when the path is one of the two; false: somebody else's. */
+export function serveHealth(
+  req: IncomingMessage,
+  res: ServerResponse,
+  path: string,
+  health: HealthReport,
+): boolean {
+  if (req.method !== "GET" && req.method !== "HEAD") return false;
+  if (path === "/healthz") {
+    sendJson(res, 200, '{"ok":true}', ["X-Request-Id", health.uuid()]);
+    return true;
+  }
+  if (path !== "/readyz") return false;
+  andThen(health.readiness(), (state) => {
+    sendJson(res, state.ready ? 200 : 503, JSON.stringify(state), ["X-Request-Id", health.uuid()]);
+  });
+  return true;
+}

@@ -1,0 +1,68 @@
+/** Which surface a path belongs to. By slicing, since a URL parser costs forty times as much on every call. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type FlatHeaders, sendError } from "../http/respond.ts";
+import { reject } from "../plugin/index.ts";
+import { type Route, type SurfaceContext, Visit } from "./arrival.ts";
+import { serveChat } from "./chat.ts";
+import type { HealthReport } from "./health.ts";
+import { serveHealth } from "./health.ts";
+import { serveListing } from "./listing.ts";
+
+const API = "/api/";
+
+/** The data plane's request handler. */
+export function dataPlane(ctx: SurfaceContext, health: HealthReport): (req: IncomingMessage, res: ServerResponse) => void {
+  return (req, res) => {
+    const path = pathOf(req.url ?? "/");
+    if (path.startsWith(API)) return serveApi(ctx, req, res, path);
+    if (serveHealth(req, res, path, health)) return;
+    refuseBare(ctx, req, res, reject("not_found", {}));
+  };
+}
+
+/** `/api/{project_uuid}/…`; anything else under /api is not served. */
+function serveApi(ctx: SurfaceContext, req: IncomingMessage, res: ServerResponse, path: string): void {
+  const slash = path.indexOf("/", API.length);
+  const rest = slash < 0 ? "" : path.slice(slash + 1);
+  // A UUID is the same in either case; configs keep it in lower case.
+  const projectUuid = path.slice(API.length, slash < 0 ? undefined : slash).toLowerCase();
+  if (rest === "" || projectUuid === "") return refuseBare(ctx, req, res, reject("not_found", {}));
+
+  if (rest === "endpoints") {
+    const route: Route = { surface: "listing", scope: "admin", projectUuid, path };
+    if (allowed(ctx, req, res, "GET")) serveListing(new Visit(ctx, req, res, route));
+    return;
+  }
+  const isDispatcher = rest === "chat/completions";
+  if (!isDispatcher && rest.includes("/")) return refuseBare(ctx, req, res, reject("not_found", {}));
+  const route: Route = { surface: "chat", scope: "chat", projectUuid, path };
+  if (allowed(ctx, req, res, "POST")) serveChat(new Visit(ctx, req, res, route), isDispatcher ? undefined : rest);
+}
+
+function allowed(ctx: SurfaceContext, req: IncomingMessage, res: ServerResponse, method: string): boolean {
+  if (req.method === method) return true;
+  const error = reject("method_not_allowed", { method: req.method ?? "" }, { headers: { Allow: method } });
+  refuseBare(ctx, req, res, error);
+  return false;
+}
+
+/** A refusal outside of any project: it is no call, so it is answered and not recorded. */
+function refuseBare(
+  ctx: SurfaceContext,
+  req: IncomingMessage,
+  res: ServerResponse,
+  error: ReturnType<typeof reject>,
+): void {
+  const headers: FlatHeaders = ["X-Request-Id", ctx.random.uuid()];
+  sendError(req, res, error, headers);
+}
+
+/** The path without its query; an absolute-form target (a proxy's request line) loses its origin. */
+export function pathOf(target: string): string {
+  const query = target.indexOf("?");
+  const whole = query < 0 ? target : target.slice(0, query);
+  if (whole.startsWith("/")) return whole;
+  const scheme = whole.indexOf("://");
+  const slash = scheme < 0 ? -1 : whole.indexOf("/", scheme + 3);
+  return slash < 0 ? "/" : whole.slice(slash);
+}

@@ -1,0 +1,2 @@
+/** `sluice/testing`: what tests of plugins need, and the gateway's own tests use. */
+export { type VirtualClock, virtualClock } from "./virtual-clock.ts";

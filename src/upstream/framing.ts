@@ -1,0 +1,159 @@
+/**
+ * Splits the bytes of a streamed answer into events: server-sent events, or one JSON text a line. Knows nothing of
+ * what an event means. Bytes are decoded only up to the last line break, so no character is ever cut in two.
+ */
+
+/** Longest line, and longest event when its data spans lines. */
+export const EVENT_BYTES_MAX = 1024 * 1024;
+
+export type OnEvent = (name: string, text: string) => void;
+
+/** Feed it every network read, then `end` once. Both return false when a line or event is over its limit. */
+export interface Framing {
+  push(bytes: Buffer): boolean;
+  /** The body is over: what is pending is an event too, blank line or not. */
+  end(): boolean;
+}
+
+/** Calls `onEvent` with each event's name ("" when it has none) and text, never with an empty text. */
+export function framing(kind: "sse" | "ndjson", onEvent: OnEvent): Framing {
+  return kind === "sse" ? new SseFraming(onEvent) : new NdjsonFraming(onEvent);
+}
+
+const LF = 10;
+const CR = 13;
+const EMPTY = Buffer.alloc(0);
+
+/** Gathers bytes into text of whole lines, each ended by LF, whichever of CR, LF and CRLF the sender uses. */
+class WholeLines {
+  /** Pieces of the line that has no end yet. */
+  #pending: Buffer[] = [];
+  #pendingBytes = 0;
+  /** The last byte seen was a CR: an LF that follows belongs to it. */
+  #afterCr = false;
+  #atStart = true;
+
+  /** undefined: the pending line is over its limit. */
+  take(bytes: Buffer): string | undefined {
+    const cr = bytes.lastIndexOf(CR);
+    const cut = Math.max(bytes.lastIndexOf(LF), cr) + 1;
+    let text = "";
+    if (cut > 0) {
+      const head = cut === bytes.length ? bytes : bytes.subarray(0, cut);
+      text = this.#lines(this.#withPending(head).toString("utf8"), cr >= 0);
+    }
+    if (cut < bytes.length) {
+      this.#pending.push(cut === 0 ? bytes : bytes.subarray(cut));
+      this.#pendingBytes += bytes.length - cut;
+      if (this.#pendingBytes > EVENT_BYTES_MAX) return undefined;
+    }
+    return text;
+  }
+
+  /** What has come of a line that was never ended. */
+  rest(): string {
+    if (this.#pendingBytes === 0) return "";
+    return `${this.#lines(this.#withPending(EMPTY).toString("utf8"), false)}\n`;
+  }
+
+  #withPending(head: Buffer): Buffer {
+    if (this.#pendingBytes === 0) return head;
+    const whole = Buffer.concat([...this.#pending, head]);
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    return whole;
+  }
+
+  #lines(decoded: string, hasCr: boolean): string {
+    let text = decoded;
+    if (this.#atStart) {
+      this.#atStart = false;
+      if (text.charCodeAt(0) === 0xfeff) text = text.slice(1);
+    }
+    if (this.#afterCr && text.charCodeAt(0) === LF) text = text.slice(1);
+    this.#afterCr = hasCr && text.charCodeAt(text.length - 1) === CR;
+    return hasCr ? text.replace(/\r\n?/g, "\n") : text;
+  }
+}
+
+class SseFraming implements Framing {
+  readonly #onEvent: OnEvent;
+  readonly #source = new WholeLines();
+  #name = "";
+  #text: string | undefined;
+
+  constructor(onEvent: OnEvent) {
+    this.#onEvent = onEvent;
+  }
+
+  push(bytes: Buffer): boolean {
+    const lines = this.#source.take(bytes);
+    return lines !== undefined && this.#read(lines);
+  }
+
+  end(): boolean {
+    const read = this.#read(this.#source.rest());
+    this.#dispatch();
+    return read;
+  }
+
+  #read(lines: string): boolean {
+    let from = 0;
+    for (let to = lines.indexOf("\n"); to !== -1; to = lines.indexOf("\n", from)) {
+      if (to === from) this.#dispatch();
+      else if (lines.startsWith("data:", from)) {
+        const value = fieldValue(lines, from + 5, to);
+        this.#text = this.#text === undefined ? value : `${this.#text}\n${value}`;
+        if (this.#text.length > EVENT_BYTES_MAX) return false;
+      } else if (lines.startsWith("event:", from)) {
+        this.#name = fieldValue(lines, from + 6, to);
+      }
+      // Anything else is a comment, an id or a retry time: nothing to us.
+      from = to + 1;
+    }
+    return true;
+  }
+
+  #dispatch(): void {
+    const name = this.#name;
+    const text = this.#text;
+    this.#name = "";
+    this.#text = undefined;
+    if (text !== undefined && text !== "") this.#onEvent(name, text);
+  }
+}
+
+/** One space after the colon belongs to the framing, further ones to the value. */
+function fieldValue(lines: string, from: number, to: number): string {
+  return lines.slice(lines.charCodeAt(from) === 32 ? from + 1 : from, to);
+}
+
+class NdjsonFraming implements Framing {
+  readonly #onEvent: OnEvent;
+  readonly #source = new WholeLines();
+
+  constructor(onEvent: OnEvent) {
+    this.#onEvent = onEvent;
+  }
+
+  push(bytes: Buffer): boolean {
+    const lines = this.#source.take(bytes);
+    if (lines === undefined) return false;
+    this.#read(lines);
+    return true;
+  }
+
+  end(): boolean {
+    this.#read(this.#source.rest());
+    return true;
+  }
+
+  #read(lines: string): void {
+    let from = 0;
+    for (let to = lines.indexOf("\n"); to !== -1; to = lines.indexOf("\n", from)) {
+      const line = lines.slice(from, to);
+      if (line.trim() !== "") this.#onEvent("", line);
+      from = to + 1;
+    }
+  }
+}

@@ -1,0 +1,31 @@
+/** Takes secrets out of what providers say, before it may reach a client or a log. */
+
+export interface Scrub {
+  /** A whole text, as long as it was. */
+  text(text: string): string;
+  /** A reason fit for an error message: one line, at most 300 characters. */
+  reason(text: string): string;
+}
+
+const REASON_CHARACTERS_MAX = 300;
+const MARK = "[redacted]";
+/** What looks like a credential, whoever's it is: a bearer token, or a key with a well-known prefix. */
+const LOOKS_SECRET = /\bBearer\s+[^\s"'\\,;]{6,}|\b(?:(?:sk|gsk|xai)[-_]|AIza)[\w*.-]{8,}/gi;
+
+/** `apiKey` "" for a provider without one. */
+export function scrubber(apiKey: string): Scrub {
+  // A key too short to be one would tear holes into ordinary words.
+  const known = apiKey.length >= 6 ? [apiKey, JSON.stringify(apiKey).slice(1, -1)] : [];
+  const text = (whole: string): string => {
+    let clean = whole;
+    for (const secret of known) clean = clean.replaceAll(secret, MARK);
+    return clean.replace(LOOKS_SECRET, MARK);
+  };
+  const reason = (whole: string): string => {
+    const clean = text(whole)
+      .replace(/[\s\p{Cc}]+/gu, " ")
+      .trim();
+    return clean.length > REASON_CHARACTERS_MAX ? `${clean.slice(0, REASON_CHARACTERS_MAX - 1)}…` : clean;
+  };
+  return { text, reason };
+}

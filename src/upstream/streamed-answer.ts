@@ -1,0 +1,157 @@
+/** One streamed answer: bytes in, chunks out, all chunks of one network read in one batch. */
+import type {
+  ChatChunk,
+  ProviderFailure,
+  ProviderSink,
+  StreamControl,
+  StreamDecoder,
+  WireFormat,
+} from "../plugin/index.ts";
+import { failure } from "../plugin/index.ts";
+import { AnswerBody, ERROR_BYTES_MAX } from "./answer-body.ts";
+import type { UpstreamCall, UpstreamError, UpstreamHandler } from "./client.ts";
+import { headerRecord } from "./client.ts";
+import { type Framing, framing } from "./framing.ts";
+import type { Scrub } from "./scrub.ts";
+import { isSuccess, lostFailure, statusFailure, takenFailure } from "./wire-failure.ts";
+
+const TOO_LARGE = "an event of the answer is too large";
+
+export class StreamedAnswer implements UpstreamHandler, StreamControl {
+  /** Set when `send` has returned; events may come before. */
+  call: UpstreamCall | undefined;
+  readonly #format: WireFormat;
+  readonly #scrub: Scrub;
+  readonly #sink: ProviderSink;
+  readonly #decoder: StreamDecoder;
+  readonly #framing: Framing;
+  readonly #readSoon: () => void;
+  #errorBody: AnswerBody | undefined;
+  #status = 0;
+  #rawHeaders: readonly Buffer[] = [];
+  /** Bytes of one network read, not yet looked at. */
+  #bytes: Buffer[] = [];
+  #chunks: ChatChunk[] = [];
+  #begun = false;
+  #over = false;
+
+  constructor(format: WireFormat, scrub: Scrub, sink: ProviderSink) {
+    this.#format = format;
+    this.#scrub = scrub;
+    this.#sink = sink;
+    this.#decoder = format.decoder();
+    this.#framing = framing(format.framing, (name, text) => this.#event(name, text));
+    this.#readSoon = () => this.#read();
+  }
+
+  pause(): void {
+    this.call?.pause();
+  }
+
+  resume(): void {
+    this.call?.resume();
+  }
+
+  cancel(): void {
+    this.#over = true;
+    this.call?.cancel();
+  }
+
+  onHead(status: number, rawHeaders: readonly Buffer[]): void {
+    this.#status = status;
+    if (isSuccess(status)) return;
+    this.#rawHeaders = rawHeaders;
+    this.#errorBody = new AnswerBody();
+  }
+
+  onChunk(bytes: Buffer): void {
+    if (this.#errorBody !== undefined) {
+      this.#errorBody.add(bytes, ERROR_BYTES_MAX);
+      return;
+    }
+    // One network read may hold many HTTP chunks, and each comes here by itself: they are looked at together, after
+    // the last of them.
+    if (this.#bytes.length === 0) queueMicrotask(this.#readSoon);
+    this.#bytes.push(bytes);
+  }
+
+  onEnd(): void {
+    if (this.#errorBody !== undefined) {
+      this.#refused(this.#errorBody.text());
+      return;
+    }
+    this.#read();
+    if (!this.#over && !this.#framing.end()) this.#broken(TOO_LARGE);
+    this.#close();
+  }
+
+  onError(error: UpstreamError): void {
+    this.#read();
+    // Everything had come but the end of the connection: as good as complete.
+    if (this.#decoder.complete) this.#close();
+    else this.#fail(lostFailure(error, this.#status));
+  }
+
+  #read(): void {
+    const [first, ...more] = this.#bytes;
+    if (first === undefined) return;
+    this.#bytes = [];
+    if (this.#over) return;
+    if (this.#framing.push(more.length === 0 ? first : Buffer.concat([first, ...more]))) this.#flush();
+    else this.#broken(TOO_LARGE);
+  }
+
+  #event(name: string, text: string): void {
+    if (this.#over) return;
+    // Ends the answer of every provider that sends it; whatever follows is noise, and is not waited for.
+    if (text.startsWith("[DONE]")) {
+      this.#close();
+      return;
+    }
+    const failed = this.#decoder.event(name, text, this.#chunks);
+    if (failed === undefined) return;
+    this.#fail(takenFailure(failed, this.#scrub, this.#status));
+    this.call?.cancel();
+  }
+
+  #refused(text: string): void {
+    const headers = headerRecord(this.#rawHeaders);
+    this.#fail(statusFailure(this.#format, this.#scrub, { status: this.#status, headers, text }));
+  }
+
+  /** A clean end is no success by itself: the provider must have said that the answer is complete. */
+  #close(): void {
+    if (this.#over) return;
+    if (!this.#decoder.complete) {
+      this.#broken("the answer broke off");
+      return;
+    }
+    this.#flush();
+    if (this.#over) return;
+    this.#over = true;
+    this.#sink.end();
+  }
+
+  #broken(reason: string): void {
+    this.#fail(failure({ status: this.#status, reason, movesOn: true, accepted: true }));
+    this.call?.cancel();
+  }
+
+  #fail(failed: ProviderFailure): void {
+    this.#flush();
+    if (this.#over) return;
+    this.#over = true;
+    this.#sink.fail(failed);
+  }
+
+  #flush(): void {
+    if (this.#over || this.#chunks.length === 0) return;
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    if (!this.#begun) {
+      this.#begun = true;
+      this.#sink.begin(this.#decoder.id, this.#decoder.model);
+    }
+    this.#sink.batch(chunks);
+  }
+}

@@ -1,0 +1,66 @@
+/** One answer that is wanted whole: gathers its body and settles with what the wire format makes of it. */
+import type { ChatResult, Exchange, ProviderFailure, WireFormat } from "../plugin/index.ts";
+import { failure, isFailure } from "../plugin/index.ts";
+import { ANSWER_BYTES_MAX, AnswerBody, ERROR_BYTES_MAX } from "./answer-body.ts";
+import type { UpstreamCall, UpstreamError, UpstreamHandler } from "./client.ts";
+import { headerRecord } from "./client.ts";
+import type { Scrub } from "./scrub.ts";
+import { isSuccess, lostFailure, statusFailure, takenFailure } from "./wire-failure.ts";
+
+export class WholeAnswer implements UpstreamHandler {
+  readonly #format: WireFormat;
+  readonly #scrub: Scrub;
+  readonly #x: Exchange;
+  readonly #settle: (result: ChatResult | ProviderFailure) => void;
+  readonly #body = new AnswerBody();
+  #status = 0;
+  #rawHeaders: readonly Buffer[] = [];
+
+  constructor(
+    format: WireFormat,
+    scrub: Scrub,
+    x: Exchange,
+    settle: (result: ChatResult | ProviderFailure) => void,
+  ) {
+    this.#format = format;
+    this.#scrub = scrub;
+    this.#x = x;
+    this.#settle = settle;
+  }
+
+  onHead(status: number, rawHeaders: readonly Buffer[]): void {
+    this.#status = status;
+    this.#rawHeaders = rawHeaders;
+  }
+
+  onChunk(bytes: Buffer): void {
+    this.#body.add(bytes, isSuccess(this.#status) ? ANSWER_BYTES_MAX : ERROR_BYTES_MAX);
+  }
+
+  onEnd(): void {
+    const text = this.#body.text();
+    if (isSuccess(this.#status)) {
+      const result = this.#format.decode(text);
+      this.#done(isFailure(result) ? takenFailure(result, this.#scrub, this.#status) : result);
+    } else {
+      const headers = headerRecord(this.#rawHeaders);
+      this.#done(statusFailure(this.#format, this.#scrub, { status: this.#status, headers, text }));
+    }
+  }
+
+  onError(error: UpstreamError): void {
+    this.#done(lostFailure(error, this.#status));
+  }
+
+  /** Nobody waits for the answer any more. What it is settled with is seen by nobody, and must not move on. */
+  cancel(call: UpstreamCall): void {
+    call.cancel();
+    const accepted = isSuccess(this.#status);
+    this.#settle(failure({ status: undefined, reason: "cancelled", movesOn: false, accepted }));
+  }
+
+  #done(result: ChatResult | ProviderFailure): void {
+    this.#x.onCancel(undefined);
+    this.#settle(result);
+  }
+}

@@ -1,0 +1,40 @@
+/** What counts as which failure of a provider asked over HTTP, with secrets taken out of what it said. */
+import type { ProviderFailure, WireFormat } from "../plugin/index.ts";
+import { failure } from "../plugin/index.ts";
+import type { UpstreamError } from "./client.ts";
+import type { Scrub } from "./scrub.ts";
+
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** The provider answered, but with an error status. The body is scrubbed first: a format may cut it anywhere. */
+export function statusFailure(
+  format: WireFormat,
+  scrub: Scrub,
+  answer: {
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly text: string;
+  },
+): ProviderFailure {
+  const failed = format.failure(answer.status, answer.headers, scrub.text(answer.text));
+  return { ...failed, reason: scrub.reason(failed.reason), accepted: false };
+}
+
+/** The provider took the call on and then failed at it. */
+export function takenFailure(failed: ProviderFailure, scrub: Scrub, status: number): ProviderFailure {
+  return { ...failed, status: failed.status ?? status, reason: scrub.reason(failed.reason), accepted: true };
+}
+
+/** No answer, or not all of one. A lost connection shows the status that had come, a time-out never does. */
+export function lostFailure(error: UpstreamError, status: number): ProviderFailure {
+  const shown = error.kind === "timeout" || status === 0 ? undefined : status;
+  return failure({
+    status: shown,
+    reason: error.reason,
+    movesOn: true,
+    accepted: isSuccess(status),
+    cause: error.cause,
+  });
+}

@@ -1,0 +1,59 @@
+/**
+ * Turns a WireFormat (pure translation) into a Provider that asks over HTTP: sockets, timeouts, framing, and what
+ * counts as a failure, once for all formats. Nothing here knows a vendor.
+ */
+import type { Credential, Exchange, Provider, WireFormat } from "../plugin/index.ts";
+import { ANSWER_BYTES_MAX } from "./answer-body.ts";
+import type { UpstreamClient, UpstreamLimits } from "./client.ts";
+import { scrubber } from "./scrub.ts";
+import { StreamedAnswer } from "./streamed-answer.ts";
+import { WholeAnswer } from "./whole-answer.ts";
+
+export interface WireSettings {
+  /** The whole call, its body included. */
+  readonly timeoutMs: number;
+  /** To the head of the answer, and between two reads of its body. */
+  readonly firstByteTimeoutMs: number;
+}
+
+const STREAM_BYTES_MAX = 256 * 1024 * 1024;
+
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** `format` spoken with `credential` over `client`. */
+export function wireProvider(
+  format: WireFormat,
+  credential: Credential,
+  client: UpstreamClient,
+  settings: WireSettings,
+): Provider {
+  const timeouts = {
+    firstByteTimeoutMs: settings.firstByteTimeoutMs,
+    idleTimeoutMs: settings.firstByteTimeoutMs,
+    totalTimeoutMs: settings.timeoutMs,
+  };
+  const whole: UpstreamLimits = { ...timeouts, bodyBytesMax: ANSWER_BYTES_MAX };
+  const streamed: UpstreamLimits = { ...timeouts, bodyBytesMax: STREAM_BYTES_MAX };
+  const scrub = scrubber(credential.apiKey);
+  return {
+    complete: (request, x) =>
+      new Promise((settle) => {
+        const answer = new WholeAnswer(format, scrub, x, settle);
+        const call = client.send(format.encode(request, credential, false), answer, traced(whole, x));
+        x.onCancel(() => answer.cancel(call));
+      }),
+    stream: (request, x, sink) => {
+      const answer = new StreamedAnswer(format, scrub, sink);
+      answer.call = client.send(format.encode(request, credential, true), answer, traced(streamed, x));
+      return answer;
+    },
+  };
+}
+
+/** A W3C traceparent is carried through to the provider (CONTRACT section 3); anything else in its place is not. */
+function traced(limits: UpstreamLimits, x: Exchange): UpstreamLimits {
+  const { traceparent } = x.headers;
+  return typeof traceparent === "string" && TRACEPARENT.test(traceparent)
+    ? { ...limits, traceparent }
+    : limits;
+}

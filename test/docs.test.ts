@@ -1,0 +1,65 @@
+/** Holds the pages of docs/ and the README to the code they describe. */
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { pages } from "../scripts/docs.ts";
+import { DEMO_TOKEN, DEMO_TOKEN_HASH } from "../src/cli/demo.ts";
+import { main } from "../src/cli/main.ts";
+
+const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
+
+for (const [path, text] of pages()) {
+  test(`${path} is what npm run docs writes`, () => {
+    assert.equal(read(path), text, "run: npm run docs");
+  });
+}
+
+test("every page linked from a README exists", () => {
+  for (const readme of ["README.md", "src/README.md", "plugins/README.md", "providers/README.md"]) {
+    for (const [, target = ""] of read(readme).matchAll(/\]\((?!https?:)([^)#]+)\)/g)) {
+      const url = new URL(target, new URL(`../${readme}`, import.meta.url));
+      assert.ok(existsSync(url), `${readme} links to ${target}`);
+    }
+  }
+});
+
+test("the README lists every runtime dependency, and no other", () => {
+  const { dependencies } = JSON.parse(read("package.json")) as { dependencies: Record<string, string> };
+  const table = read("README.md").split("## Dependencies")[1]?.split("Development:")[0] ?? "";
+  const listed = [...table.matchAll(/npmjs\.com\/package\/([\w.-]+)\)/g)].map((match) => match[1]);
+  assert.deepEqual([...new Set(listed)].sort(), Object.keys(dependencies).sort());
+});
+
+test("the README and the default configuration know the demo token", () => {
+  assert.match(read("README.md"), new RegExp(DEMO_TOKEN));
+  assert.match(read("gateway.config.yaml"), new RegExp(DEMO_TOKEN_HASH));
+});
+
+test("every command has help that shows its usage, and the README names it", async () => {
+  let overview = "";
+  const io = {
+    stdout: (text: string) => void (overview += text),
+    stderr: () => undefined,
+    stdin: async () => "",
+    env: {},
+    cwd: ".",
+    isTerminal: false,
+  };
+  assert.equal(await main(["--help"], io), 0);
+  const commands = [...overview.matchAll(/^ {2}(\w+) +\w/gm)].map((match) => match[1] ?? "");
+  assert.ok(commands.length >= 4);
+  for (const command of commands) {
+    overview = "";
+    assert.equal(await main([command, "--help"], io), 0);
+    assert.match(overview, new RegExp(`sluice ${command}`));
+    assert.match(read("README.md"), new RegExp(`\`${command}\\b`));
+  }
+});
+
+test("every folder of src has its row in src/README.md", () => {
+  const folders = readdirSync(new URL("../src", import.meta.url), { withFileTypes: true });
+  const map = read("src/README.md");
+  for (const folder of folders.filter((entry) => entry.isDirectory())) {
+    assert.match(map, new RegExp(`\`${folder.name}/\``));
+  }
+});

@@ -1,0 +1,101 @@
+/**
+ * Starts the real gateway over real HTTP, on free ports, with a configuration written to a temporary folder, a fake
+ * provider behind it and a clock that only the test turns. Everything is closed when the test ends.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createGateway, type Gateway } from "../../../src/index.ts";
+import { type VirtualClock, virtualClock } from "../../../src/testing/virtual-clock.ts";
+import { type Answer, Client, type Sent } from "./client.ts";
+import { type ConfigParts, configOf, PROJECT, TOKENS } from "./config.ts";
+import type { EventStream } from "./event-stream.ts";
+import { type FakeProvider, fakeProvider } from "./provider.ts";
+
+/** Where the clock stands at first: noon of a day in the middle of a month. */
+export const START_MS = Date.UTC(2026, 4, 14, 12);
+
+/** Whoever closes things at the end: a test's context, or the runner's `after` for a gateway of a whole file. */
+export interface Closer {
+  after(close: () => Promise<void>): void;
+}
+
+export interface StartOptions extends ConfigParts {
+  /** More files of the config's folder: relative path -> text. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** The whole configuration as text or object, in place of the parts. */
+  readonly config?: unknown;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Follow changes of the files. Default: only `gateway.reload()` reloads. */
+  readonly watch?: boolean;
+}
+
+export interface Harness {
+  readonly gateway: Gateway;
+  readonly clock: VirtualClock;
+  readonly provider: FakeProvider;
+  readonly client: Client;
+  readonly admin: Client;
+  readonly folder: string;
+  /** Lines that the gateway logged. */
+  readonly lines: string[];
+  /** Calls `ask` or another slug with the token `web`, unless told otherwise. */
+  call(body: unknown, options?: CallOptions): Promise<Answer>;
+  stream(body: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<EventStream>;
+  /** Writes another configuration over the first, without reloading. */
+  rewrite(parts: ConfigParts | string): void;
+}
+
+export interface CallOptions extends Sent {
+  readonly slug?: string;
+}
+
+export async function startGateway(closer: Closer, options: StartOptions = {}): Promise<Harness> {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-spec-"));
+  const provider = await fakeProvider();
+  const clock = virtualClock(START_MS);
+  const lines: string[] = [];
+  const configPath = join(folder, "gateway.config.yaml");
+  const write = (config: unknown): void =>
+    writeFileSync(configPath, typeof config === "string" ? config : JSON.stringify(config, null, 2));
+  for (const [name, text] of Object.entries(options.files ?? {})) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  write(options.config ?? configOf(options, provider.url));
+  // A configuration from elsewhere names ports of its own; here they must be free ones.
+  const ports = join(folder, "ports.overlay");
+  writeFileSync(ports, "server: { port: 0 }\nadmin: { port: 0 }\n");
+  const gateway = await createGateway({
+    configPath,
+    overlays: options.config === undefined ? [] : [ports],
+    watch: options.watch ?? false,
+    clock,
+    env: options.env ?? {},
+    log: (line) => lines.push(line),
+  });
+  const { url, adminUrl } = await gateway.start();
+  const client = new Client(url);
+  const admin = new Client(adminUrl ?? "http://admin.invalid");
+  closer.after(async () => {
+    client.close();
+    admin.close();
+    await gateway.stop();
+    await provider.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const pathOf = (slug = "ask"): string => `/api/${PROJECT}/${slug}`;
+  return {
+    gateway,
+    clock,
+    provider,
+    client,
+    admin,
+    folder,
+    lines,
+    call: (body, sent = {}) => client.send(pathOf(sent.slug), { token: TOKENS.web, body, ...sent }),
+    stream: (body, sent = {}) =>
+      client.stream(pathOf(sent.slug), { token: TOKENS.web, body: { ...body, stream: true }, ...sent }),
+    rewrite: (parts) => write(typeof parts === "string" ? parts : configOf(parts, provider.url)),
+  };
+}

@@ -1,0 +1,67 @@
+/** Rules about rate windows, the per-request token cap, budgets and what a call costs. */
+import { later, rules } from "./rule.ts";
+
+export const LIMITS = {
+  ...rules("SPEC Limits", {
+    "rate.minute": "Call N+1 within a minute of an endpoint with `rate_limit_per_minute: N` gets 429.",
+    "rate.hour": "Call N+1 within an hour of an endpoint with `rate_limit_per_hour: N` gets 429.",
+    "rate.independent": "The hour's window refuses where the minute's does not, and the other way round.",
+    "rate.unlimited": "Without a rate limit no call is refused for its rate.",
+    "rate.message":
+      "The 429 says `Rate limit exceeded.` with scope, retry_after and the header `Retry-After`.",
+    "rate.per-endpoint": "Endpoints have windows of their own.",
+    "token-cap.message": "Input over `usage_hard_limit_tokens` gets 422 with the estimate and the cap in it.",
+    "token-cap.exact": "Input of exactly the cap is let through.",
+    "token-cap.unlimited": "Without a cap no input is refused for its length.",
+    "budget.endpoint.message": "An endpoint's spent budget gets 402 with spent, estimate and cap in it.",
+    "budget.token.message": "A token's spent cap gets 402 with spent, estimate and cap in it.",
+    "budget.upstream-untouched": "A call refused for its budget never reaches the provider.",
+    "budget.month": "Budgets begin again at the start of the next calendar month.",
+    "budget.unlimited": "Without a budget no call is refused for money.",
+  }),
+  ...rules("CONTRACT 6", {
+    "rate.sliding": "No span of 60 s or 3,600 s, wherever it starts, admits more than N calls.",
+    "rate.scope.minute": "`scope` is `minute` when the minute's window refused.",
+    "rate.scope.hour": "`scope` is `hour` when the hour's window refused.",
+    "rate.retry-after.exact": "A client that waits exactly `Retry-After` is admitted.",
+    "rate.retry-after.whole": "`Retry-After` is whole seconds, at least 1.",
+    "rate.refused-free": "A refused call takes no place in either window.",
+    "rate.refused-later-counts": "A call refused after admission keeps its place in the windows.",
+    "rate.together": "A call that one window or budget refuses consumes nothing of the others.",
+    "rate.before-money": "Where both would refuse, the answer is 429.",
+    "budget.reserve": "What running calls may cost counts as spent.",
+    "budget.estimate.worst-case": "The estimate is everything that would be sent plus max_output_tokens.",
+    "budget.boundary": "A call that fits the cap exactly is admitted; a nano-dollar more is refused.",
+    "budget.settle": "After a call its actual cost stands in place of the estimate.",
+    "budget.release": "A call that no provider accepted costs nothing.",
+    "budget.refused-later": "A call that a guardrail or schema refuses gives its reservation back.",
+    "budget.concurrent":
+      "Of 200 simultaneous calls on a budget for exactly k, k are answered and the rest get 402.",
+    "budget.spent-shown": "`<spent>` is settled plus reserved, so that the sum explains the refusal.",
+    "budget.amounts": "Amounts have 4 decimals.",
+    "budget.cap-as-written": "The cap is shown as the config writes it.",
+    "budget.token-over-endpoints": "A token's cap sums what it spent on all endpoints.",
+    "budget.utc-month": "Months are calendar months in UTC.",
+    "budget.month-of-reservation": "A call across midnight settles in the month in which it was reserved.",
+    "cost.endpoint-price":
+      "A call costs estimated_cost_per_1k_tokens_usd for each 1,000 of its total tokens.",
+    "cost.price-table": "Without that price, `prices` give the cost, input and output apart.",
+    "cost.price-table.cached": "Cached input is charged at its own price where one is given.",
+    "cost.none": "With no price at all a call costs 0.",
+    "cost.exact": "Sums of costs are exact to the nano-dollar.",
+    "cost.usage-estimated":
+      "Where a provider reports no usage, 4 characters count as a token, marked as estimated.",
+  }),
+  ...later(2, "CONTRACT 6", {
+    "cost.bundled-prices": "Models of the bundled table have a price without any configuration.",
+    "cost.warn-unpriced": "`sluice validate` warns where a token's cap relies on a model without a price.",
+  }),
+  ...later(3, "CONTRACT 6", {
+    "budget.estimate.expected": "`budget_estimate: expected` reserves the 95th percentile of recent answers.",
+    "budget.crash":
+      "After a crash an open reservation is settled at its input estimate, marked as estimated.",
+  }),
+  ...later(6, "SPEC Limits", {
+    "budget.token.every-surface": "A token's cap holds on the wrapper and the proxy as well.",
+  }),
+};

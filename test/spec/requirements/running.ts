@@ -1,0 +1,62 @@
+/** Rules of the running process: its commands, reloads, log lines, health, metrics. */
+import { later, rules } from "./rule.ts";
+
+export const RUNNING = {
+  ...rules("CONTRACT 1", {
+    "run.start.demo": "The shipped config starts without key or network and answers by the mock provider.",
+    "run.start.prints": "Starting prints the URL, the demo token and a curl line that works when pasted.",
+    "run.start.stream": "The demo endpoint streams as well.",
+    "run.start.loopback": "A gateway that listens beyond loopback refuses to start with the demo token.",
+    "run.start.config-flag": "`start --config PATH` serves that config.",
+    "run.start.config-env": "`SLUICE_CONFIG` names the config where no flag does.",
+    "run.start.broken": "A config with errors does not start; they are printed and the exit code is 1.",
+    "run.start.port-zero": "Port 0 takes a free port, which is printed.",
+    "run.ci": "`.ci/run` calls the README's test command.",
+  }),
+  ...rules("CONTRACT 2", {
+    "server.config-hash":
+      "With `expose_config_hash` answers carry `X-Gateway-Config`; by default they do not.",
+    "server.trusted-proxies": "X-Forwarded-For is believed from `trusted_proxies` only.",
+    "server.request-timeout": "A whole call longer than `request_timeout_ms` fails with 502.",
+    "server.drain": "Stopping lets open calls finish, then ends.",
+    "server.drain.limit": "A call still open after `drain_timeout_ms` is cut.",
+    "reload.swap": "After a reload new calls see the new configuration.",
+    "reload.running-call": "A call keeps the configuration that it began with, streams included.",
+    "reload.atomic": "A reload with an error changes nothing, and the last good configuration goes on.",
+    "reload.broken.shown": "A failed reload shows in `/readyz`, in a metric and in the log.",
+    "reload.counters": "Rate windows, spend and sessions survive a reload.",
+    "reload.restart-needed":
+      "A change of server, admin or state is named as needing a restart; the rest is applied.",
+    "reload.file-change": "A changed file is noticed and loaded.",
+    "reload.referenced-file": "A changed `${file:…}` or schema file is noticed as well.",
+    "reload.rename": "An editor's rename-save is noticed.",
+    "reload.burst": "Many changes at once settle into one reload.",
+    "reload.configmap": "A Kubernetes ConfigMap's `..data` swap is noticed, every time.",
+    "reload.sighup": "SIGHUP reloads.",
+    "reload.disposed": "A generation is disposed when its last call has ended.",
+    "log.content.none": "By default the log holds no prompt and no answer.",
+    "log.content.full": "With `content: full` prompt and answer are logged.",
+    "log.content.redacted": "With `content: redacted` they are logged with personal data masked.",
+    "log.level.silent": "`log.level` leaves out lines below it.",
+  }),
+  ...later(5, "CONTRACT 2", {
+    "reload.admin": "`POST /admin/reload` reloads, as does the tool `gw_reload_config`.",
+    "telemetry.otlp": "With `telemetry.otlp.endpoint` spans are exported.",
+  }),
+  ...rules("SPEC Recording", {
+    "log.call": "Every call is one JSON line: request id, project, endpoint, token, status, timings.",
+    "log.call.answer": "The line has provider, model, tokens, cost, finish reason.",
+    "log.call.attempts": "The line has every attempt.",
+    "log.call.refused": "A refusal by limit, budget or guardrail and a provider's failure are lines as well.",
+    "log.call.verdicts": "The line has the guardrails' verdicts.",
+    "log.secret": "No line holds a token, key or secret.",
+  }),
+  ...later(5, "SPEC Recording", {
+    "audit.log": "State-changing events are written to the audit log.",
+  }),
+  ...rules("ISSUE 2", {
+    "health.alive": "`/healthz` answers 200 on the admin listener and on the data plane.",
+    "health.ready": "`/readyz` answers 200 with ready, generation, config_hash, last_reload and store.",
+    "metrics.text": "`/metrics` is Prometheus text on the admin listener, calls and config hash in it.",
+  }),
+};

@@ -1,0 +1,42 @@
+/** Rules of server-side conversations. */
+import { later, rules } from "./rule.ts";
+
+export const SESSIONS = {
+  ...rules("SPEC Resources", {
+    "session.created": "The first call to an endpoint with sessions returns `meta.session_id`, a UUID.",
+    "session.resumed": "A call with `session_id` has the stored history before its own messages.",
+    "session.idle": "A session that was idle longer than `session_ttl_seconds` is gone.",
+    "session.idle.renewed": "Every call on a session renews its idle time.",
+  }),
+  ...rules("CONTRACT 4", {
+    "session.unknown": "An unknown or expired id gets 404 `Session '<id>' not found or expired.`.",
+    "session.bound.token": "Another token of the project finds no session of this one.",
+    "session.bound.endpoint": "Another endpoint finds no session of this one.",
+    "session.disabled":
+      "`session_id` where sessions are off gets 400 `Sessions are not enabled for this endpoint.`.",
+    "session.serial":
+      "Two calls on one session run one after the other, and the second sees the first one's turn.",
+    "session.busy":
+      "The tenth call at once on one session gets 409 `Session is busy.` with `Retry-After: 1`.",
+    "session.stored.success-only": "A call that failed leaves no turn behind.",
+    "session.stored.before-template": "What is stored is the user's text before the template.",
+    "session.stored.after-masks": "What is stored is the user's text after masks.",
+    "session.stored.answer": "What is stored of the answer is what the client saw.",
+    "session.stored.streamed": "A streamed answer is stored like any other.",
+    "session.max-messages.trim": "With `trim` the oldest turns go, a pair at a time.",
+    "session.max-messages.reject":
+      "With `reject` a full session gets 422 with its messages and the maximum in it.",
+    "session.max-tokens.trim": "With `trim` the oldest turns go until `session_max_tokens` holds.",
+    "session.max-tokens.reject":
+      "With `reject` a session over its tokens gets 422 with the tokens and the maximum in it.",
+    "session.header": "A stream of a session carries `X-Session-Id`.",
+  }),
+  ...later(3, "CONTRACT 7", {
+    "session.delete": "`DELETE /api/{project}/sessions/{id}` ends a session with 204.",
+    "session.lru": "At `state.max_sessions` the least recently used session goes first.",
+    "state.file.crash": "With the file store nothing that a client was answered for is lost by kill -9.",
+    "state.file.disk-full": "A full disk degrades loudly or refuses, as `state.on_error` says.",
+    "state.redis.shared": "With the Redis store limits and budgets hold over all replicas.",
+    "state.redis.lost": "A lost Redis gets `state.on_unavailable`: deny (503) or allow.",
+  }),
+};

@@ -1,0 +1,70 @@
+/** The ledger's bounds, and what it says to amounts that are none. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { SpendLedger } from "../../src/state/spend-ledger.ts";
+import type { Reservation } from "../../src/state/store.ts";
+import { spend } from "./claims.ts";
+
+const NOVEMBER_MS = Date.UTC(2026, 10, 3);
+
+function reserve(
+  ledger: SpendLedger,
+  key: string,
+  estimateNanoUsd: number,
+  nowMs = NOVEMBER_MS,
+): Reservation {
+  const claims = [spend(key, estimateNanoUsd)];
+  assert.equal(ledger.check(claims, nowMs), undefined);
+  const reservation = ledger.reserve("call", claims);
+  assert.ok(reservation !== undefined);
+  return reservation;
+}
+
+test("with as many sums as it may have a new one is refused, known ones go on", () => {
+  const ledger = new SpendLedger(2);
+  ledger.end(reserve(ledger, "a", 5), 5);
+  const open = reserve(ledger, "b", 5);
+  assert.deepEqual(ledger.check([spend("c", 0)], NOVEMBER_MS), { refused: 0, spentNanoUsd: 0 });
+  reserve(ledger, "a", 5);
+  ledger.end(open, 0);
+  reserve(ledger, "c", 5);
+});
+
+test("a sum that stands at zero is kept while a call is under way against it, and no longer", () => {
+  const ledger = new SpendLedger(1);
+  const [first, second] = [reserve(ledger, "free", 0), reserve(ledger, "free", 0)];
+  ledger.end(first, 0);
+  ledger.end(second, 7);
+  assert.equal(ledger.spending("free", "2026-11").settledNanoUsd, 7);
+  const other = new SpendLedger(1);
+  other.end(reserve(other, "free", 0), 0);
+  reserve(other, "next", 1);
+});
+
+test("a month is dropped when two others have passed, with what is still reserved in it", () => {
+  const ledger = new SpendLedger();
+  const open = reserve(ledger, "key", 4);
+  ledger.end(reserve(ledger, "key", 9), 9);
+  reserve(ledger, "key", 1, Date.UTC(2027, 0, 31));
+  assert.deepEqual(ledger.spending("key", "2026-11"), { settledNanoUsd: 9, reservedNanoUsd: 4 });
+  reserve(ledger, "key", 1, Date.UTC(2027, 1, 1));
+  assert.deepEqual(ledger.spending("key", "2026-11"), { settledNanoUsd: 0, reservedNanoUsd: 0 });
+  ledger.end(open, 4);
+  assert.deepEqual(ledger.spending("key", "2027-02"), { settledNanoUsd: 0, reservedNanoUsd: 1 });
+});
+
+test("an amount that is negative, broken or not a number is a bug and changes nothing", () => {
+  const ledger = new SpendLedger();
+  const open = reserve(ledger, "key", 10);
+  for (const amount of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+    assert.throws(() => ledger.check([spend("key", amount)], NOVEMBER_MS), RangeError);
+    assert.throws(() => ledger.end(open, amount), RangeError);
+  }
+  assert.deepEqual(ledger.spending("key", "2026-11"), { settledNanoUsd: 0, reservedNanoUsd: 10 });
+  ledger.end(open, 10);
+});
+
+test("a reservation that the ledger did not make is a bug", () => {
+  const foreign: Reservation = { callId: "x", month: "2026-11", entries: [] };
+  assert.throws(() => new SpendLedger().end(foreign, 1), TypeError);
+});
