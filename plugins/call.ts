@@ -153,7 +153,10 @@ function judge(tries: Tries, target: Target, result: ChatResult | ProviderFailur
     : { ...result, ...tries.named(result.id, result.model) };
 }
 
-/** Asks for a stream; answers when its first content has come, at once if it comes at once. */
+/**
+ * Asks for a stream; answers when its first content has come, at once if it comes at once. A call given up before
+ * that gets no answer: nobody waits for one.
+ */
 function streamed(tries: Tries): MaybePromise<Answer> {
   const opening = new Opening(tries);
   tries.x.onCancel(() => opening.giveUp());

@@ -3,9 +3,9 @@
  * built at setup; a call costs about the same with ten of them as with thousands.
  */
 import { block, defineGuardrail, reject } from "sluice/plugin";
-import { isAscii, plainText } from "./plain-text.ts";
+import { foldedText, isAscii, plainText } from "./plain-text.ts";
 import { WordGate } from "./word-gate.ts";
-import { BLANKS_MAX, trieSource } from "./word-trie.ts";
+import { trieSource } from "./word-trie.ts";
 
 interface Options {
   readonly keywords: readonly string[];
@@ -33,36 +33,41 @@ export default defineGuardrail<Options>({
         minItems: 1,
         maxItems: 20_000,
         items: { type: "string", maxLength: 200, pattern: "\\S" },
-        description: "Words and phrases. A blank stands for up to four blanks or line breaks.",
+        description: "Words and phrases. A blank stands for any row of blanks and line breaks.",
       },
       whole_word: {
         type: "boolean",
         default: true,
         description: "Match only where no letter or digit stands beside the keyword.",
       },
-      case_sensitive: { type: "boolean", default: false, description: "Tell capital letters from small ones." },
+      case_sensitive: {
+        type: "boolean",
+        default: false,
+        description: "Tell capital letters from small ones.",
+      },
     },
   },
   examples: [{ keywords: ["foo", "bar baz"], whole_word: true, case_sensitive: false }],
   setup({ keywords, whole_word = true, case_sensitive = false }) {
+    const compared = case_sensitive ? plainText : foldedText;
     const spelling = new Map<string, string>();
     for (const keyword of keywords) {
-      const key = foldKey(plainText(keyword), case_sensitive);
-      if (key !== "" && !spelling.has(key)) spelling.set(key, keyword);
+      const word = singleBlanks(compared(keyword));
+      if (word !== "" && !spelling.has(word)) spelling.set(word, keyword);
     }
-    const words = [...new Set(keywords.map((k) => foldWord(plainText(k), case_sensitive)))].filter((w) => w !== "");
+    const words = [...spelling.keys()];
     const gate = new WordGate(words, !whole_word || words.some((word) => !isWordChar(firstChar(word))));
-    const asciiText = pattern(words.filter(isAscii), whole_word ? ASCII_WORD : undefined, case_sensitive ? "y" : "iy");
-    const anyText = pattern(words, whole_word ? WORD : undefined, case_sensitive ? "vy" : "ivy");
+    const inAscii = pattern(words.filter(isAscii), whole_word ? ASCII_WORD : undefined, "y");
+    const inAnyText = pattern(words, whole_word ? WORD : undefined, "vy");
 
     return {
       window: Math.min(8192, words.reduce((most, word) => Math.max(most, longestMatch(word)), 0) + 1),
       judge(text, about) {
-        const judged = plainText(text);
-        const sticky = isAscii(judged) ? asciiText : anyText;
+        const judged = compared(text);
+        const sticky = isAscii(judged) ? inAscii : inAnyText;
         const found = firstMatch(gate, sticky, judged, whole_word && about.partial);
         if (found === undefined) return undefined;
-        const keyword = spelling.get(foldKey(found, case_sensitive)) ?? found;
+        const keyword = spelling.get(singleBlanks(found)) ?? found;
         const code = about.side === "input" ? "keyword_blocked" : "answer_keyword_blocked";
         return block(reject(code, { keyword }), `keyword '${keyword}'`);
       },
@@ -83,36 +88,28 @@ function firstMatch(gate: WordGate, sticky: RegExp, text: string, open: boolean)
   return found;
 }
 
-/** One expression for all words. `edge`: class of characters that may not stand beside a word; undefined: any may. */
+/**
+ * One expression for all words. `edge`: class of characters that may not stand beside a word; undefined: any may.
+ * "c++" asks for an edge before its letter but not after its sign, "#tag" the other way round.
+ */
 function pattern(words: readonly string[], edge: string | undefined, flags: string): RegExp {
-  if (words.length === 0) return /(?!)/;
-  if (edge === undefined) return new RegExp(trieSource(words.map((word) => ({ word, end: "" }))), flags);
-  const ended = words.map((word) => ({ word, end: isWordChar(lastChar(word)) ? `(?!${edge})` : "" }));
-  // "c++" asks for an edge before its letter but not after its sign, "#tag" the other way round.
-  const inside = ended.filter(({ word }) => isWordChar(firstChar(word)));
-  const outside = ended.filter(({ word }) => !isWordChar(firstChar(word)));
-  const ways: string[] = [];
-  if (inside.length > 0) ways.push(`(?<!${edge})${trieSource(inside)}`);
-  if (outside.length > 0) ways.push(trieSource(outside));
-  return new RegExp(ways.join("|"), flags);
-}
-
-/** Lower case, letter by letter, so that no letter becomes two: what goes into the expression. */
-function foldWord(word: string, caseSensitive: boolean): string {
-  const spaced = word.trim().replace(/\s+/g, " ");
-  if (caseSensitive) return spaced;
-  let folded = "";
-  for (const char of spaced) {
-    const lower = char.toLowerCase();
-    folded += lower.length === char.length ? lower : char;
+  const ways = new Map<string, string[]>();
+  for (const word of words) {
+    const before = edge !== undefined && isWordChar(firstChar(word)) ? `(?<!${edge})` : "";
+    const after = edge !== undefined && isWordChar(lastChar(word)) ? `(?!${edge})` : "";
+    const frame = `${before} ${after}`;
+    ways.set(frame, [...(ways.get(frame) ?? []), word]);
   }
-  return folded;
+  const sources = [...ways].map(([frame, framed]) => frame.replace(" ", () => trieSource(framed)));
+  return new RegExp(sources.length === 0 ? "(?!)" : sources.join("|"), flags);
 }
 
-/** One spelling for all that the expression takes as equal: from a match back to the keyword. */
-function foldKey(word: string, caseSensitive: boolean): string {
-  return foldWord(caseSensitive ? word : word.toUpperCase(), caseSensitive);
+function singleBlanks(word: string): string {
+  return word.trim().replace(/\s+/g, " ");
 }
+
+/** Blanks that a row of them may have so that a keyword is found on a stream, too. */
+const BLANKS_MAX = 8;
 
 /** NFKC shortens at most threefold in any script that people write (decomposed letters). */
 function longestMatch(word: string): number {

@@ -101,7 +101,11 @@ function saysPhoneAfter(text: string, at: number): boolean {
 
 /** Longest beginning that is a possible number of its country, by whole groups. */
 function internationalLength(plain: string, offset: number): number {
-  for (let found = match(INTERNATIONAL, plain, offset); found !== ""; found = found.replace(/[ .()/-]*\d+$/, "")) {
+  for (
+    let found = match(INTERNATIONAL, plain, offset);
+    found !== "";
+    found = found.replace(/[ .()/-]*\d+$/, "")
+  ) {
     const digits = found.replace(/\(0\)/, "").replace(/\D/g, "").replace(/^00/, "");
     if (digits.length < 7) return 0;
     if (isPossible(digits)) return found.length;
@@ -124,7 +128,8 @@ function isPossible(digits: string): boolean {
 function readNationalLengths(): ReadonlyMap<string, ReadonlySet<number>> {
   const require = createRequire(import.meta.url);
   // What require returns is what the package's own types say.
-  const { Metadata, getCountries, getCountryCallingCode } = require("libphonenumber-js/min") as typeof Libphonenumber;
+  const { Metadata, getCountries, getCountryCallingCode } =
+    require("libphonenumber-js/min") as typeof Libphonenumber;
   const metadata = new Metadata();
   const lengths = new Map<string, Set<number>>();
   for (const country of getCountries()) {

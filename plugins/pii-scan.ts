@@ -51,7 +51,8 @@ export function maskPii(text: string, findings: readonly Finding[]): string {
 const LOCAL_PART = /[\w.%&'*+~\u00aa-\u1fff-]{1,64}$/;
 const LOCAL_PART_UNSPACED = /[\p{L}\p{N}]{1,32}$/u;
 const DOMAIN = /(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,8}\p{L}{2,24}/uy;
-const ASCII_DOMAIN = /(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}(?:xn--[a-z0-9-]{1,59}|[a-z]{2,24})(?![\w-])/iy;
+const ASCII_DOMAIN =
+  /(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}(?:xn--[a-z0-9-]{1,59}|[a-z]{2,24})(?![\w-])/iy;
 /** `https://name:word@host`: the way into a URL, not a mailbox. */
 const URL_LOGIN = /:\/\/[^\s/@]*$/;
 /** `icon@2x.png`: a file, not a domain. */
@@ -60,7 +61,10 @@ const FILE_ENDING = /\.(?:png|jpe?g|gif|svg|webp|ico|css|js|ts|map|json|md|tgz|z
 function findEmails(text: string, found: Finding[]): void {
   for (let at = text.indexOf("@"); at !== -1; at = text.indexOf("@", at + 1)) {
     const before = text.slice(Math.max(0, at - 64), at);
-    const local = (LOCAL_PART.exec(before) ?? LOCAL_PART_UNSPACED.exec(before))?.[0].replace(/^[^\p{L}\p{N}_]+/u, "");
+    const local = (LOCAL_PART.exec(before) ?? LOCAL_PART_UNSPACED.exec(before))?.[0].replace(
+      /^[^\p{L}\p{N}_]+/u,
+      "",
+    );
     if (local === undefined || local === "" || local.endsWith(".")) continue;
     const domain = matchAt(ASCII_DOMAIN, text, at + 1) || matchAt(DOMAIN, text, at + 1);
     const end = at + 1 + domain.length;
@@ -97,7 +101,10 @@ function isIpv6(run: string): boolean {
 }
 
 const DIGIT = "0-9\uff10-\uff19\u0660-\u0669\u06f0-\u06f9";
-const RUN = new RegExp(`[${DIGIT}](?:[ \\t.()/\\u00a0\\u2009\\u202f\\u2010-\\u2015\\u2212\\uff0e-]{0,3}[${DIGIT}])+`, "g");
+const RUN = new RegExp(
+  `[${DIGIT}](?:[ \\t.()/\\u00a0\\u2009\\u202f\\u2010-\\u2015\\u2212\\uff0e-]{0,3}[${DIGIT}])+`,
+  "g",
+);
 
 function findNumbers(text: string, kinds: ReadonlySet<PiiKind>, found: Finding[]): void {
   RUN.lastIndex = 0;
@@ -156,7 +163,11 @@ const GROUP = /\+?\(?\d*[^\d(]*/y;
 
 const NOTHING = [undefined, 0] as const;
 
-function kindAt(run: NumberRun, at: number, kinds: ReadonlySet<PiiKind>): readonly [PiiKind | undefined, number] {
+function kindAt(
+  run: NumberRun,
+  at: number,
+  kinds: ReadonlySet<PiiKind>,
+): readonly [PiiKind | undefined, number] {
   const card = kinds.has("credit_card") ? cardLength(run.plain, at) : 0;
   if (card > 0) return ["credit_card", card];
   const ssn = kinds.has("ssn") ? ssnLength(run, at) : 0;
@@ -206,7 +217,8 @@ const LIKE_A_VERSION = /^\d(?:\.\d){3}$/;
 const SAYS_ADDRESS = /\b(?:ip|ipv4|address|host|server|dns|ping|client|from)\b[^\n]{0,24}$|:\/\/$/i;
 
 function ipv4Length({ text, start, plain }: NumberRun, at: number): number {
-  if (plain[at - 1] === "." || /[A-Za-z][-_]$/.test(text.slice(Math.max(0, start + at - 2), start + at))) return 0;
+  if (plain[at - 1] === "." || /[A-Za-z][-_]$/.test(text.slice(Math.max(0, start + at - 2), start + at)))
+    return 0;
   const found = matchAt(IPV4, plain, at);
   if (found === "" || NO_MACHINE.test(found)) return 0;
   const before = text.slice(Math.max(0, start + at - 32), start + at);

@@ -15,7 +15,8 @@ const GROWTH_CHARACTERS = 12;
 
 export default defineGuardrail<Options>({
   name: "pii",
-  description: "Blocks or masks e-mail addresses, phone, card and social security numbers, IBANs and IP addresses.",
+  description:
+    "Blocks or masks e-mail addresses, phone, card and social security numbers, IBANs and IP addresses.",
   schema: {
     type: "object",
     additionalProperties: false,

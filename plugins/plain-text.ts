@@ -1,7 +1,7 @@
 /** Text as guardrails compare it, so that the same word in another Unicode form is the same word. */
 
 /** Characters that show nothing and would split a word: soft hyphen, joiners, direction marks, variation selectors. */
-const INVISIBLE = /[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]/g;
+const INVISIBLE = /[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]/g;
 
 /** True when no character is above 127. Counting bytes is thirty times faster than looking for one. */
 export function isAscii(text: string): boolean {
@@ -11,4 +11,10 @@ export function isAscii(text: string): boolean {
 /** NFKC, and nothing invisible. Lengths and positions change: for finding that something is there, not where. */
 export function plainText(text: string): string {
   return isAscii(text) ? text : text.normalize("NFKC").replace(INVISIBLE, "");
+}
+
+/** The plain text in small letters, one letter for one: the dotted I and the final sigma as their plain forms. */
+export function foldedText(text: string): string {
+  const plain = plainText(text);
+  return isAscii(plain) ? plain.toLowerCase() : plain.replaceAll("İ", "I").toLowerCase().replaceAll("ς", "σ");
 }

@@ -3,7 +3,8 @@
  * it knows (prompt-injection-rules.ts) and refuses at a threshold; it asks no model and no network.
  */
 import { block, defineGuardrail, reject } from "sluice/plugin";
-import { plainText } from "./plain-text.ts";
+import { hiddenTexts } from "./encoded-text.ts";
+import { foldedText, isAscii } from "./plain-text.ts";
 import { type Family, RULES } from "./prompt-injection-rules.ts";
 import { WordGate } from "./word-gate.ts";
 import { trieSource } from "./word-trie.ts";
@@ -28,7 +29,8 @@ const WINDOW_CHARACTERS = 2048;
 
 export default defineGuardrail<Options>({
   name: "prompt_injection",
-  description: "Blocks text that tries to override instructions, free the model of its rules or draw out secrets.",
+  description:
+    "Blocks text that tries to override instructions, free the model of its rules or draw out secrets.",
   schema: {
     type: "object",
     additionalProperties: false,
@@ -44,11 +46,15 @@ export default defineGuardrail<Options>({
   },
   examples: [{}, { threshold: 1.5 }],
   setup({ threshold = 1 }) {
-    const score = compileRules();
+    weigher ??= compileRules();
+    const { weigh } = weigher;
     return {
       window: WINDOW_CHARACTERS,
       judge(text, about) {
-        const { total, families } = score(plainText(text), threshold);
+        const families = new Set<Family>();
+        let total = weigh(foldedText(text), threshold, families);
+        // What somebody took the trouble to hide counts as well as what stands there openly.
+        for (const hidden of hiddenTexts(text)) total += weigh(hidden.toLowerCase(), threshold, families);
         // Sums of tenths are not exact in binary.
         if (total < threshold - 1e-9) return undefined;
         const code = about.side === "input" ? "injection_blocked" : "answer_injection_blocked";
@@ -58,45 +64,59 @@ export default defineGuardrail<Options>({
   },
 });
 
-interface Score {
-  readonly total: number;
-  readonly families: ReadonlySet<Family>;
+interface Weigher {
+  /** Adds up the weights of the rules that hold, each once, until `enough`; puts their families into `families`. */
+  weigh(text: string, enough: number, families: Set<Family>): number;
 }
 
-/** Returns a function that adds up the weights of all rules that hold, each once, and stops when `enough` is reached. */
-function compileRules(): (text: string, enough: number) => Score {
-  const steps = new Map<string, Step[]>();
+/** Holds nothing of any call: all instances share it. */
+let weigher: Weigher | undefined;
+
+function compileRules(): Weigher {
+  const stepsOf = new Map<string, Step[]>();
   RULES.forEach(({ family, weight, heads, tail }, index) => {
-    const sticky = tail === "" ? undefined : new RegExp(tail.normalize("NFKC"), "iuy");
-    for (const head of heads.normalize("NFKC").split("|")) {
-      const key = head.toLowerCase();
-      steps.set(key, [...(steps.get(key) ?? []), { index, family, weight, tail: sticky }]);
+    const sticky = tail === "" ? undefined : new RegExp(foldedText(tail), "y");
+    for (const head of foldedText(heads).split("|")) {
+      stepsOf.set(head, [...(stepsOf.get(head) ?? []), { index, family, weight, tail: sticky }]);
     }
   });
-  const heads = [...steps.keys()];
-  const gate = new WordGate(heads, false);
-  const anyHead = new RegExp(trieSource(heads.map((word) => ({ word, end: "" }))), "iuy");
+  const heads = [...stepsOf.keys()];
+  const inAscii = headFinder(heads.filter(isAscii));
+  let inAnyText: HeadFinder | undefined;
 
-  return (text, enough) => {
-    const seen = new Uint8Array(RULES.length);
-    const families = new Set<Family>();
-    let total = 0;
-    gate.scan(text, (at) => {
-      anyHead.lastIndex = at;
-      const head = anyHead.exec(text)?.[0];
-      if (head === undefined) return false;
-      for (const { index, family, weight, tail } of steps.get(head.toLowerCase().replace(/\s+/g, " ")) ?? []) {
-        if (seen[index] === 1) continue;
-        if (tail !== undefined) {
-          tail.lastIndex = at + head.length;
-          if (!tail.test(text)) continue;
+  return {
+    weigh(text, enough, families) {
+      const counted = new Uint8Array(RULES.length);
+      let total = 0;
+      const { gate, sticky } = isAscii(text) ? inAscii : (inAnyText ??= headFinder(heads));
+      gate.scan(text, (at) => {
+        sticky.lastIndex = at;
+        if (!sticky.test(text)) return false;
+        const head = text.slice(at, sticky.lastIndex);
+        for (const { index, family, weight, tail } of stepsOf.get(head.replace(/\s+/g, " ")) ?? []) {
+          if (counted[index] === 1 || !holdsAt(tail, text, at + head.length)) continue;
+          counted[index] = 1;
+          families.add(family);
+          total += weight;
         }
-        seen[index] = 1;
-        families.add(family);
-        total += weight;
-      }
-      return total >= enough;
-    });
-    return { total, families };
+        return total >= enough;
+      });
+      return total;
+    },
   };
+}
+
+interface HeadFinder {
+  readonly gate: WordGate;
+  readonly sticky: RegExp;
+}
+
+function headFinder(heads: readonly string[]): HeadFinder {
+  return { gate: new WordGate(heads, false), sticky: new RegExp(trieSource(heads), "y") };
+}
+
+function holdsAt(tail: RegExp | undefined, text: string, at: number): boolean {
+  if (tail === undefined) return true;
+  tail.lastIndex = at;
+  return tail.test(text);
 }

@@ -113,7 +113,8 @@ async function importModule(module: PluginModule): Promise<unknown> {
     ? module.specifier
     : createRequire(pathToFileURL(`${module.from}/`)).resolve(module.specifier);
   const url = pathToFileURL(file).href;
-  if (/\.[cm]?ts$/.test(file)) {
+  // Run from its sources (tests), the gateway leaves JavaScript to tsx as well: only one loader can have a thread's hooks.
+  if (/\.[cm]?ts$/.test(file) || import.meta.url.endsWith(".ts")) {
     const { tsImport } = await import("tsx/esm/api");
     return tsImport(url, { parentURL: import.meta.url });
   }

@@ -150,6 +150,11 @@ export const CODES = {
     title: "plugin not set up",
     explanation: "A plugin accepted its options and failed when it was set up with them.",
   },
+  E0901: {
+    title: "not loaded",
+    explanation:
+      "Loading failed for a reason outside the configuration, such as a lack of memory. The log says more.",
+  },
 
   // Warnings.
   W0101: {

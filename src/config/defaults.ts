@@ -15,8 +15,9 @@ const INHERITED = Object.keys(endpointDefaults.properties ?? {});
 export function fillDefaults(root: PlainMap, tree: Tree): FilledConfig {
   const { projects } = root;
   if (Array.isArray(projects)) {
+    const parent = { container: root, key: "projects", parent: undefined };
     for (const [key, project] of projects.entries()) {
-      if (isPlainMap(project)) inherit(project, { container: projects, key, parent: undefined }, tree);
+      if (isPlainMap(project)) inherit(project, { container: projects, key, parent }, tree);
     }
   }
   // The tree was repaired to match the schema, and the schema's defaults match it too: a test holds them to it.
@@ -31,7 +32,7 @@ function inherit(project: PlainMap, projectSpot: Spot, tree: Tree): void {
   const items = endpoints.map((endpoint) =>
     isPlainMap(endpoint) ? layUnder(endpoint, defaults, parent, tree) : endpoint,
   );
-  tree.derived(items, endpoints, new Map());
+  tree.derived(items, endpoints);
   project["endpoints"] = items;
 }
 
@@ -52,37 +53,41 @@ function layUnder(endpoint: PlainMap, defaults: PlainMap, parent: Spot, tree: Tr
   return whole;
 }
 
-/** The value with all defaults of its schema; `undefined` where there is neither value nor default. */
-export function fill(schema: SchemaNode, value: unknown, tree: Tree): unknown {
+/**
+ * The value with all defaults of its schema; `undefined` where there is neither value nor default. With a tree, the
+ * copy is known as what it was made of.
+ */
+export function fill(schema: SchemaNode, value: unknown, tree?: Tree): unknown {
   const { properties, additionalProperties, items } = schema;
-  if (properties !== undefined && isPlainMap(value)) return fillMap(schema, properties, value, tree);
+  if (properties !== undefined && isPlainMap(value)) return fillMap(properties, value, tree);
   if (typeof additionalProperties === "object" && isPlainMap(value)) {
     const copy: PlainMap = {};
     for (const [key, item] of Object.entries(value)) copy[key] = fill(additionalProperties, item, tree);
-    tree.derived(copy, value, new Map());
+    tree?.derived(copy, value);
     return copy;
   }
   if (items !== undefined && Array.isArray(value)) {
     const copy = value.map((item) => fill(items, item, tree));
-    tree.derived(copy, value, new Map());
+    tree?.derived(copy, value);
     return copy;
   }
   return value;
 }
 
 function fillMap(
-  schema: SchemaNode,
   properties: Readonly<Record<string, SchemaNode>>,
   value: PlainMap,
-  tree: Tree,
+  tree: Tree | undefined,
 ): PlainMap {
-  const copy: PlainMap = schema.additionalProperties === true ? { ...value } : {};
+  const copy: PlainMap = { ...value };
   for (const [key, property] of Object.entries(properties)) {
     const own = value[key];
     if (own !== undefined) copy[key] = fill(property, own, tree);
+    else if (!isPlainMap(property))
+      continue; // A plugin's schema may say `true`.
     else if ("default" in property) copy[key] = fill(property, property.default, tree);
     else if (property.properties !== undefined) copy[key] = fill(property, {}, tree);
   }
-  tree.derived(copy, value, new Map());
+  tree?.derived(copy, value);
   return copy;
 }

@@ -1,6 +1,6 @@
 /** What is wrong with a configuration, and the one place that collects it. Plain data: it crosses to other threads. */
 import type { Code } from "./codes.ts";
-import { isSensitiveKey } from "./mask.ts";
+import { isSensitiveKey, maskedUser } from "./mask.ts";
 import type { Range, Spot, Tree } from "./tree.ts";
 
 export { renderText } from "./render.ts";
@@ -59,14 +59,15 @@ export function createReporter(tree: Tree, denied: ReadonlySet<Code>): Reporter 
   const warnings: Diagnostic[] = [];
   const seen = new Set<string>();
 
-  function add(diagnostic: Omit<Diagnostic, "severity">): void {
-    const { code, file, line, column, message } = diagnostic;
+  function add(found: Omit<Diagnostic, "severity" | "message">, message: string, details: Details): void {
+    const { code, file, line, column } = found;
     const severity = code.startsWith("E") || denied.has(code) ? "error" : "warning";
     const list = severity === "error" ? errors : warnings;
-    const identity = `${code} ${file}:${line}:${column} ${message}`;
+    const shownText = tree.scrubbed(message);
+    const identity = `${code} ${file}:${line}:${column} ${shownText}`;
     if (seen.has(identity) || list.length >= DIAGNOSTICS_MAX) return;
     seen.add(identity);
-    list.push({ ...diagnostic, severity });
+    list.push({ ...found, severity, message: shownText, ...advice(details, tree) });
   }
 
   const reporter: Reporter = {
@@ -74,26 +75,17 @@ export function createReporter(tree: Tree, denied: ReadonlySet<Code>): Reporter 
       const range = details.at === "key" ? tree.keyRange(spot) : tree.valueRange(spot);
       const path = tree.path(spot);
       if (range !== undefined) reporter.reportRange(code, range, message, { ...details, path });
-      else add({ code, message, file: "", line: 1, column: 1, path, ...advice(details) });
+      else add({ code, file: "", line: 1, column: 1, path }, message, details);
     },
     reportRange(code, { source, start, end }, message, details = {}) {
       const { line, column } = source.position(start);
       const text = source.shownLine(line);
       const length = Math.max(1, Math.min(end - start, text.length - column + 1, MARKED_CHARACTERS_MAX));
       const { path = "" } = details;
-      add({
-        code,
-        message,
-        file: source.path,
-        line,
-        column,
-        path,
-        ...advice(details),
-        frame: { text, length },
-      });
+      add({ code, file: source.path, line, column, path, frame: { text, length } }, message, details);
     },
     reportFile(code, file, message, details = {}) {
-      add({ code, message, file, line: 1, column: 1, path: "", ...advice(details) });
+      add({ code, file, line: 1, column: 1, path: "" }, message, details);
     },
     place(spot) {
       const range = tree.keyRange(spot);
@@ -107,8 +99,9 @@ export function createReporter(tree: Tree, denied: ReadonlySet<Code>): Reporter 
   return reporter;
 }
 
-function advice({ suggestion, help }: Details): Pick<Diagnostic, "suggestion" | "help"> {
-  return { ...(suggestion === undefined ? {} : { suggestion }), ...(help === undefined ? {} : { help }) };
+function advice({ suggestion, help }: Details, tree: Tree): Pick<Diagnostic, "suggestion" | "help"> {
+  const isOurs = suggestion !== undefined && tree.scrubbed(suggestion) === suggestion;
+  return { ...(isOurs ? { suggestion } : {}), ...(help === undefined ? {} : { help: tree.scrubbed(help) }) };
 }
 
 /** Errors and warnings in the order of their places. */
@@ -129,7 +122,7 @@ export function shown(tree: Tree, spot: Spot, value: unknown): string {
   for (let at: Spot | undefined = spot; at !== undefined; at = at.parent) {
     if (typeof at.key === "string" && isSensitiveKey(at.key)) return kind;
   }
-  const text = JSON.stringify(value) ?? "";
+  const text = maskedUser(JSON.stringify(value) ?? "");
   return text.length > SHOWN_CHARACTERS_MAX ? `${kind} of ${String(value).length} characters` : text;
 }
 

@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import { checkConfig } from "./check/config.ts";
 import type { Code } from "./codes.ts";
 import { fillDefaults } from "./defaults.ts";
-import { createReporter, type Diagnostic, inOrder } from "./diagnostic.ts";
+import { createReporter, type Diagnostic, inOrder, type Reporter } from "./diagnostic.ts";
 import type { FilledConfig } from "./filled.ts";
 import { type PartReader, readMap, readParts } from "./merge.ts";
 import type { PluginModule, ResolvedConfig } from "./model.ts";
@@ -123,5 +123,9 @@ function check(
   { tree, reporter }: PartReader,
 ): void {
   const pluginsAreWhole = plugins.failures.length === 0 && modules.length === config.plugins.length;
-  checkConfig({ config, plugins, pluginsAreWhole, tree, reporter, isWhole: true });
+  const report: Reporter["report"] = (code, spot, message, details) => {
+    if (tree.reference(spot.container, spot.key)?.isPlaceholder === true) return;
+    reporter.report(code, spot, message, details);
+  };
+  checkConfig({ config, plugins, pluginsAreWhole, tree, reporter, report, isWhole: true });
 }

@@ -4,6 +4,7 @@
  */
 const SENSITIVE = /^(?:headers|hash|.*(?:api[-_]?key|secret|password|passwd|token|authorization|cookie))$/i;
 const KEY = /(["']?)([A-Za-z0-9_.-]+)\1[ \t]*:(?=[ \t"'{[]|$)[ \t]*/g;
+const FIRST_KEY = new RegExp(`^${KEY.source}`);
 const WHOLLY_REFERENCED = /^["']?\$\{(?:env|file):[\w./-]+\}["']?[ \t]*(?:$|[,}\]])/;
 const USER_OF_URL = /(\/\/)[^\s/@]+@/g;
 
@@ -14,20 +15,27 @@ export function isSensitiveKey(key: string): boolean {
 
 /** One line of a file with every secret in it as `***` of the secret's length, so that columns stay. */
 export function maskedLine(lines: readonly string[], index: number): string {
-  const line = (lines[index] ?? "").replace(USER_OF_URL, (user) => `//${"*".repeat(user.length - 3)}@`);
-  if (isInsideSensitive(lines, index)) {
-    const content = line.search(/[^\s-]/);
-    const value = content < 0 ? line.length : content + afterKey(line.slice(content));
-    return line.slice(0, value) + "*".repeat(line.length - value);
+  const line = maskedUser(lines[index] ?? "");
+  const owner = sensitiveOwner(lines, index);
+  if (owner !== undefined) {
+    const content = Math.max(0, line.search(/[^\s-]/));
+    // Names of headers are no secrets.
+    const name = owner === "headers" ? (FIRST_KEY.exec(line.slice(content))?.[0].length ?? 0) : 0;
+    return hidden(line, content + name, line.length);
   }
   let masked = line;
   for (const match of line.matchAll(KEY)) {
     if (!isSensitiveKey(match[2] ?? "")) continue;
     const start = match.index + match[0].length;
     const length = valueLength(line, start);
-    masked = masked.slice(0, start) + "*".repeat(length) + masked.slice(start + length);
+    masked = hidden(masked, start, start + length);
   }
   return masked;
+}
+
+/** The same text with what stands before the `@` of a URL hidden. */
+export function maskedUser(text: string): string {
+  return text.replace(USER_OF_URL, (user) => `//${"*".repeat(user.length - 3)}@`);
 }
 
 /** How much of the line is the value that starts at `start`; 0 when it is a reference, which may be shown. */
@@ -41,28 +49,30 @@ function valueLength(line: string, start: number): number {
   return end < 0 ? value.length : end;
 }
 
-function afterKey(content: string): number {
-  KEY.lastIndex = 0;
-  const match = KEY.exec(content);
-  return match?.index === 0 ? match[0].length : 0;
+function hidden(line: string, start: number, end: number): string {
+  return line.slice(0, start) + "*".repeat(end - start) + line.slice(end);
 }
 
-/** True when a line above with less indentation (or the same, above a list) ends in a sensitive key. */
-function isInsideSensitive(lines: readonly string[], index: number): boolean {
+/** The sensitive key that a line above, with less indentation (or the same, above a list), ends in. */
+function sensitiveOwner(lines: readonly string[], index: number): string | undefined {
   let indent = indentOf(lines[index] ?? "");
-  let isItem = /^\s*-/.test(lines[index] ?? "");
+  let isItem = isListItem(lines[index] ?? "");
   for (let above = index - 1; above >= 0 && (indent > 0 || isItem); above--) {
     const line = lines[above] ?? "";
     if (line.trim() === "") continue;
     const lineIndent = indentOf(line);
-    const lineIsItem = /^\s*-/.test(line);
-    if (lineIndent > indent || (lineIndent === indent && !(isItem && !lineIsItem))) continue;
-    const keys = [...line.matchAll(KEY)];
-    if (isSensitiveKey(keys.at(-1)?.[2] ?? "")) return true;
+    const isOwner = lineIndent < indent || (lineIndent === indent && isItem && !isListItem(line));
+    if (!isOwner) continue;
+    const key = [...line.matchAll(KEY)].at(-1)?.[2] ?? "";
+    if (isSensitiveKey(key)) return key.toLowerCase();
     indent = lineIndent;
-    isItem = lineIsItem;
+    isItem = isListItem(line);
   }
-  return false;
+  return undefined;
+}
+
+function isListItem(line: string): boolean {
+  return /^\s*-/.test(line);
 }
 
 function indentOf(line: string): number {

@@ -74,13 +74,21 @@ export function load(path: string, reader: PartReader): ParsedFile | undefined {
 }
 
 function entryFiles(path: string, { sources, reporter, state }: PartReader): readonly string[] {
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return [path];
+  if (!isDirectory(path)) return [path];
   sources.watchDirectory(path);
   const files = matchFiles("*.{yaml,yml}", path, () => {});
   if (files.length > 0) return files;
   state.isWhole = false;
   reporter.reportFile("E0001", path, `${path} holds no .yaml or .yml file`);
   return [];
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  } catch {
+    return false; // Reading it as a file says why.
+  }
 }
 
 /** Adds a file's map and those of the files it includes, each file once, in order of their naming. */

@@ -67,7 +67,10 @@ export function parseFile(source: Source, tree: Tree, reporter: Reporter): Parse
   return {
     source,
     isSound: document.errors.length === 0,
-    plain: () => new Plainer(source, tree, reporter).value(document.contents, 0),
+    plain() {
+      const value = new Plainer(source, tree, reporter).value(document.contents, 0);
+      return value === REFUSED ? null : value;
+    },
   };
 }
 
@@ -82,13 +85,16 @@ function parseText(text: string): Document.Parsed | undefined {
       resolveKnownTags: false,
       uniqueKeys: false, // Found below, with both places.
       prettyErrors: false,
-      logLevel: "silent",
+      logLevel: "error",
     });
   } catch (error) {
     if (error instanceof RangeError) return undefined;
     throw error;
   }
 }
+
+/** Stands for a value that was reported: nothing more is to be said of it. */
+const REFUSED = Symbol("refused");
 
 class Plainer {
   readonly #source: Source;
@@ -120,8 +126,13 @@ class Plainer {
   }
 
   #list(node: YAMLSeq, depth: number): readonly unknown[] {
-    const list = node.items.map((item) => this.value(item, depth + 1));
+    const list: unknown[] = [];
     this.#tree.parsed(list, this.#source, node);
+    for (const item of node.items) {
+      const value = this.value(item, depth + 1);
+      if (value === REFUSED) this.#tree.markFault(list, list.length);
+      list.push(value === REFUSED ? null : value);
+    }
     return list;
   }
 
@@ -139,7 +150,9 @@ class Plainer {
         const first = this.#reporter.place({ container: map, key: name, parent: undefined });
         this.#refuse("E0003", range, `key \`${name}\` stands twice in this map, first at ${first}`);
       } else {
-        map[name] = this.value(value, depth + 1);
+        const plain = this.value(value, depth + 1);
+        if (plain === REFUSED) this.#tree.markFault(map, name);
+        else map[name] = plain;
       }
     }
     return map;
@@ -159,10 +172,10 @@ class Plainer {
     return plain;
   }
 
-  #refuse(code: "E0002" | "E0003" | "E0004" | "E0005", range: NodeRange, message: string): null {
+  #refuse(code: "E0002" | "E0003" | "E0004" | "E0005", range: NodeRange, message: string): typeof REFUSED {
     const [start, end] = range ?? [0, 1, 1];
     this.#reporter.reportRange(code, { source: this.#source, start, end }, message);
-    return null;
+    return REFUSED;
   }
 }
 

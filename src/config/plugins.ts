@@ -6,7 +6,7 @@ import type { Reporter } from "./diagnostic.ts";
 import type { FilledConfig } from "./filled.ts";
 import type { PluginModule } from "./model.ts";
 import { Source, type Sources } from "./source.ts";
-import { isPlainMap, type Tree } from "./tree.ts";
+import type { Tree } from "./tree.ts";
 
 export type PluginKind = "stage" | "guardrail" | "provider" | "store";
 
@@ -63,9 +63,4 @@ export function pluginModules(
     }
   }
   return modules;
-}
-
-/** True for schemas that are maps of keywords. */
-export function isSchemaMap(schema: JsonSchema): schema is Readonly<Record<string, unknown>> {
-  return isPlainMap(schema);
 }

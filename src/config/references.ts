@@ -54,7 +54,10 @@ export function resolveString(value: string, spot: Spot, reader: ReferenceReader
     const mayPass = "problem" in outcome && outcome.code !== "E0203" && reader.mayBeUnset;
     isPlaceholder ||= mayPass;
     tree.markReference(spot.container, spot.key, { text: written, isPlaceholder });
-    if ("text" in outcome) return outcome.text;
+    if ("text" in outcome) {
+      if (outcome.isDefault !== true) tree.broughtIn(outcome.text, written);
+      return outcome.text;
+    }
     if (mayPass) return "placeholder";
     failed = true;
     reader.reporter.reportRange(outcome.code, at, outcome.problem, { ...outcome, path: tree.path(spot) });
@@ -72,7 +75,7 @@ export function resolveString(value: string, spot: Spot, reader: ReferenceReader
 }
 
 type Outcome =
-  | { readonly text: string }
+  | { readonly text: string; readonly isDefault?: boolean }
   | {
       readonly code: "E0201" | "E0202" | "E0203";
       readonly problem: string;
@@ -93,7 +96,8 @@ function resolveEnv(body: string, env: ReferenceReader["env"]): Outcome | undefi
   const [, name, fallback] = ENV_NAME.exec(body) ?? [];
   if (name === undefined) return undefined;
   const value = Object.hasOwn(env, name) ? env[name] : undefined;
-  if (fallback !== undefined) return { text: value === undefined || value === "" ? fallback : value };
+  if (fallback !== undefined && (value === undefined || value === ""))
+    return { text: fallback, isDefault: true };
   if (value !== undefined) return { text: value };
   return {
     code: "E0201",

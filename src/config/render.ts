@@ -1,5 +1,5 @@
 /** Diagnostics as people and machines read them: frames in the manner of rustc, JSON, GitHub's commands, SARIF. */
-import { relative } from "node:path";
+import { relative, sep } from "node:path";
 import { CODES } from "./codes.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 
@@ -21,7 +21,7 @@ const COLOURS = {
 /** Code frames, errors first. Files under `cwd` are named from there. */
 export function renderText(diagnostics: readonly Diagnostic[], colour: boolean, cwd = process.cwd()): string {
   const paint = colour ? COLOURS : PLAIN;
-  const blocks = diagnostics.map((diagnostic) => renderBlock(diagnostic, paint, cwd));
+  const blocks = diagnostics.map((diagnostic) => renderBlock(seenFrom(cwd, diagnostic), paint));
   const errors = diagnostics.filter(({ severity }) => severity === "error").length;
   const counts = [count(errors, "error"), count(diagnostics.length - errors, "warning")].filter(
     (text) => text !== "",
@@ -29,14 +29,14 @@ export function renderText(diagnostics: readonly Diagnostic[], colour: boolean, 
   return blocks.length === 0 ? "" : `${blocks.join("\n")}\n${counts.join(", ")}\n`;
 }
 
-function renderBlock(diagnostic: Diagnostic, paint: typeof PLAIN, cwd: string): string {
-  const { code, severity, message, line, column, path, frame } = diagnostic;
+function renderBlock(diagnostic: Diagnostic, paint: typeof PLAIN): string {
+  const { code, severity, message, file, line, column, path, frame } = diagnostic;
   const gutter = " ".repeat(String(line).length);
   const bar = `${paint.blue}${gutter} |${paint.off}`;
   const tone = severity === "error" ? paint.red : paint.yellow;
   const lines = [
     `${tone}${severity}[${code}]${paint.off}${paint.bold}: ${message}${paint.off}`,
-    `${paint.blue}${gutter}-->${paint.off} ${shownPath(diagnostic.file, cwd)}:${line}:${column}`,
+    `${paint.blue}${gutter}-->${paint.off} ${file}:${line}:${column}`,
   ];
   if (frame !== undefined) {
     const { text, marks } = cutFrame(frame, column);
@@ -78,16 +78,8 @@ function count(number: number, noun: string): string {
 /** CONTRACT section 13's shape. */
 export function renderJson({ errors, warnings }: Findings, cwd: string): string {
   const plain = (diagnostic: Diagnostic) => {
-    const { code, message, file, line, column, path, suggestion, help } = diagnostic;
-    return {
-      code,
-      message,
-      file: shownPath(file, cwd),
-      line,
-      column,
-      path,
-      suggestion: suggestion ?? help ?? null,
-    };
+    const { code, message, file, line, column, path, suggestion, help } = seenFrom(cwd, diagnostic);
+    return { code, message, file, line, column, path, suggestion: suggestion ?? help ?? null };
   };
   const report = { ok: errors.length === 0, errors: errors.map(plain), warnings: warnings.map(plain) };
   return `${JSON.stringify(report, null, 2)}\n`;
@@ -96,9 +88,9 @@ export function renderJson({ errors, warnings }: Findings, cwd: string): string 
 /** Workflow commands: each becomes a remark at its line of a pull request. */
 export function renderGithub({ errors, warnings }: Findings, cwd: string): string {
   const lines = [...errors, ...warnings].map((diagnostic) => {
-    const { code, severity, message, file, line, column } = diagnostic;
+    const { code, severity, message, file, line, column } = seenFrom(cwd, diagnostic);
     const help = helpOf(diagnostic);
-    const place = `file=${property(shownPath(file, cwd))},line=${line},col=${column},title=${property(code)}`;
+    const place = `file=${property(file)},line=${line},col=${column},title=${property(code)}`;
     return `::${severity} ${place}::${escaped(help === undefined ? message : `${message} (${help})`)}`;
   });
   return lines.map((line) => `${line}\n`).join("");
@@ -114,7 +106,7 @@ function property(text: string): string {
 
 /** SARIF 2.1.0, for code scanning. */
 export function renderSarif({ errors, warnings }: Findings, cwd: string): string {
-  const all = [...errors, ...warnings];
+  const all = [...errors, ...warnings].map((diagnostic) => seenFrom(cwd, diagnostic));
   const rules = [...new Set(all.map(({ code }) => code))].map((code) => {
     const { title, explanation } = CODES[code];
     return { id: code, shortDescription: { text: title }, fullDescription: { text: explanation } };
@@ -126,7 +118,7 @@ export function renderSarif({ errors, warnings }: Findings, cwd: string): string
     locations: [
       {
         physicalLocation: {
-          artifactLocation: { uri: shownPath(file, cwd) },
+          artifactLocation: { uri: file },
           region: { startLine: line, startColumn: column },
         },
       },
@@ -141,7 +133,12 @@ export function renderSarif({ errors, warnings }: Findings, cwd: string): string
   return `${JSON.stringify(log, null, 2)}\n`;
 }
 
-function shownPath(file: string, cwd: string): string {
+/** Files under `cwd` are named from there, in messages too. */
+function seenFrom(cwd: string, diagnostic: Diagnostic): Diagnostic {
+  const { file, message } = diagnostic;
   const path = relative(cwd, file);
-  return path === "" || path.startsWith("..") ? file : path;
+  const isUnder = path !== "" && !path.startsWith("..");
+  const folder = cwd.endsWith(sep) ? cwd : `${cwd}${sep}`;
+  const near = folder === sep ? message : message.replaceAll(folder, "");
+  return { ...diagnostic, file: isUnder ? path : file, message: near };
 }

@@ -4,7 +4,7 @@
  */
 import { numericId, uuidV5 } from "../base/ids.ts";
 import type { Money } from "../base/money.ts";
-import { filledOptions, guardrailOptions } from "./check/options.ts";
+import { optionsBesideUse } from "./check/options.ts";
 import { fill } from "./defaults.ts";
 import type {
   FilledCallSettings,
@@ -29,10 +29,10 @@ import type {
   StageUse,
   TokenConfig,
 } from "./model.ts";
-import type { PluginLookup } from "./plugins.ts";
+import type { PluginKind, PluginLookup } from "./plugins.ts";
 import { providers as providersSchema } from "./schema/gateway.ts";
 import { slugOf } from "./slug.ts";
-import type { Spot, Tree } from "./tree.ts";
+import { isPlainMap, type Tree } from "./tree.ts";
 import { usdAt } from "./usd.ts";
 
 interface Resolution {
@@ -69,22 +69,23 @@ export function resolveConfig(resolution: Resolution): ResolvedConfig {
 const FREE: Money = { nanoUsd: 0, text: "0" };
 
 /** Every known provider, so that nobody needs to know the defaults again. */
-function resolveProviders({ config, plugins, tree }: Resolution): Readonly<Record<string, ProviderConfig>> {
+function resolveProviders(resolution: Resolution): Readonly<Record<string, ProviderConfig>> {
+  const { config, plugins } = resolution;
   const providers: Record<string, ProviderConfig> = {};
   const { additionalProperties: schema } = providersSchema;
   for (const name of new Set([...plugins.names("provider"), ...Object.keys(config.providers)])) {
     // What the section's schema makes of an empty map is a whole provider.
-    const filled = typeof schema === "object" ? (fill(schema, {}, tree) as ProviderConfig) : undefined;
+    const filled = typeof schema === "object" ? (fill(schema, {}) as ProviderConfig) : undefined;
     const given = config.providers[name] ?? filled;
     if (given === undefined) continue;
-    const options = filledOptions(plugins.find("provider", name)?.schema ?? true, { ...given.options }, tree);
+    const options = filledOptions(resolution, "provider", name, given.options);
     providers[name] = { ...given, options, base_url: withoutSlash(given.base_url) };
   }
   return providers;
 }
 
 function resolveProject(project: FilledProject, resolution: Resolution): ProjectConfig {
-  const { tree, config, plugins } = resolution;
+  const { tree, config } = resolution;
   const uuid = (project.uuid ?? "").toLowerCase();
   const templates = new Map(project.provider_templates.map((template) => [template.name, template]));
   const settings = (from: FilledCallSettings): CallSettings => {
@@ -103,7 +104,7 @@ function resolveProject(project: FilledProject, resolution: Resolution): Project
         ...{ name, provider, is_active },
         api_key: credential.api_key ?? "",
         base_url: withoutSlash(credential.base_url),
-        options: filledOptions(plugins.find("provider", provider)?.schema ?? true, options, tree),
+        options: filledOptions(resolution, "provider", provider, options),
         at: placeOf(tree, project.credentials, index),
       };
     }),
@@ -201,22 +202,31 @@ function resolveCallSettings(from: FilledCallSettings, choice: Choice, resolutio
 function resolveGuardrail(
   guardrail: FilledGuardrailUse,
   { list, index }: { readonly list: object; readonly index: number },
-  { tree, plugins }: Resolution,
+  resolution: Resolution,
 ): GuardrailUse {
   const { use = "", on, on_error, timeout_ms, isolate, shadow } = guardrail;
-  const spot: Spot = { container: list, key: index, parent: undefined };
-  const schema = plugins.find("guardrail", use)?.schema ?? true;
-  const options = filledOptions(schema, guardrailOptions(guardrail, spot, tree), tree);
-  return { use, on, on_error, timeout_ms, isolate, shadow, options, at: placeOf(tree, list, index) };
+  const given = { ...optionsBesideUse(guardrail), ...guardrail.options };
+  const options = filledOptions(resolution, "guardrail", use, given);
+  const at = placeOf(resolution.tree, list, index);
+  return { use, on, on_error, timeout_ms, isolate, shadow, options, at };
 }
 
-function resolveStages(uses: readonly FilledStageUse[], { tree, plugins }: Resolution): readonly StageUse[] {
+function resolveStages(uses: readonly FilledStageUse[], resolution: Resolution): readonly StageUse[] {
   return uses.map(({ use = "", options }, index) => ({
     use,
-    options: filledOptions(plugins.find("stage", use)?.schema ?? true, { ...options }, tree),
-    at: placeOf(tree, uses, index),
+    options: filledOptions(resolution, "stage", use, options),
+    at: placeOf(resolution.tree, uses, index),
   }));
 }
+
+/** Options with the defaults that stand in the plugin's schema. */
+function filledOptions({ plugins }: Resolution, kind: PluginKind, name: string, options: Options): Options {
+  const schema = plugins.find(kind, name)?.schema;
+  // `fill` of a map is a map.
+  return isPlainMap(schema) ? (fill(schema, options) as Options) : options;
+}
+
+type Options = Readonly<Record<string, unknown>>;
 
 function usd<K extends string>(
   tree: Tree,

@@ -40,11 +40,18 @@ interface Derived {
   readonly moved: ReadonlyMap<Key, Spot>;
 }
 
+/** Shorter texts are no secrets, and stand in too many words. */
+const SECRET_CHARACTERS_MIN = 4;
+
+const NOTHING_MOVED: ReadonlyMap<Key, Spot> = new Map();
+
+/** Lives as long as one load. */
 export class Tree {
-  readonly #parsed = new WeakMap<object, Parsed>();
-  readonly #derived = new WeakMap<object, Derived>();
-  readonly #faults = new WeakMap<object, Set<Key>>();
-  readonly #references = new WeakMap<object, Map<Key, ReferenceMark>>();
+  readonly #parsed = new Map<object, Parsed>();
+  readonly #derived = new Map<object, Derived>();
+  readonly #faults = new Map<object, Set<Key>>();
+  readonly #broughtIn = new Map<string, string>();
+  readonly #references = new Map<object, Map<Key, ReferenceMark>>();
 
   /** Notes which node of which file a map or list was made of. */
   parsed(container: object, source: Source, node: YAMLMap | YAMLSeq): void {
@@ -52,7 +59,7 @@ export class Tree {
   }
 
   /** Notes that `copy` stands for `base`, but for the keys in `moved`, which come from elsewhere. */
-  derived(copy: object, base: object, moved: ReadonlyMap<Key, Spot>): void {
+  derived(copy: object, base: object, moved: ReadonlyMap<Key, Spot> = NOTHING_MOVED): void {
     this.#derived.set(copy, { base, moved });
   }
 
@@ -78,11 +85,11 @@ export class Tree {
   /** `projects[0].endpoints[2].temperature`; a value taken over from elsewhere has the path it has there. */
   path(spot: Spot | undefined): string {
     if (spot === undefined || spot.key === "") return "";
-    const moved = this.#derived.get(spot.container)?.moved.get(spot.key);
+    const moved = this.#moved(spot.container, spot.key);
     if (moved?.parent !== undefined) return this.path(moved);
     const before = this.path(spot.parent);
     if (typeof spot.key === "number") return `${before}[${spot.key}]`;
-    if (!/^[\w-]+$/.test(spot.key)) return `${before}[${JSON.stringify(spot.key)}]`;
+    if (!/^[\w$-]+$/.test(spot.key)) return `${before}[${JSON.stringify(spot.key)}]`;
     return before === "" ? spot.key : `${before}.${spot.key}`;
   }
 
@@ -109,11 +116,31 @@ export class Tree {
     return this.#references.get(origin.container)?.get(origin.key);
   }
 
+  /** Notes a text that came from outside the files: it may be a secret, wherever it turns up. */
+  broughtIn(text: string, reference: string): void {
+    if (text.length >= SECRET_CHARACTERS_MIN) this.#broughtIn.set(text, reference);
+  }
+
+  /** The same text with everything from outside the files replaced by the reference that brought it in. */
+  scrubbed(text: string): string {
+    let clean = text;
+    for (const [secret, reference] of this.#broughtIn) {
+      if (clean.includes(secret)) clean = clean.replaceAll(secret, () => reference);
+    }
+    return clean;
+  }
+
   #origin(container: object, key: Key): { readonly container: object; readonly key: Key } {
     const derived = this.#derived.get(container);
     if (derived === undefined) return { container, key };
-    const moved = derived.moved.get(key);
-    return moved === undefined ? this.#origin(derived.base, key) : this.#origin(moved.container, moved.key);
+    const from = derived.moved.get(key);
+    return from === undefined ? this.#origin(derived.base, key) : this.#origin(from.container, from.key);
+  }
+
+  /** Where a key was taken over from, if it was. */
+  #moved(container: object, key: Key): Spot | undefined {
+    const derived = this.#derived.get(container);
+    return derived === undefined ? undefined : (derived.moved.get(key) ?? this.#moved(derived.base, key));
   }
 
   #range(spot: Spot | undefined, choose: (pair: PairNodes) => Node | undefined): Range | undefined {

@@ -70,8 +70,8 @@ function judge(fault: SchemaFault, { spot, value }: Place, validation: Validatio
   }
   if (tree.isFaulty(spot.container, spot.key)) return undefined;
   // An empty section, a key with nothing after it, is a section left out.
-  if (value === null && fault.keyword === "type" && allowsContainer(fault))
-    return () => remove(spot.container, spot.key);
+  const isSection = typeof spot.key === "string" && fault.keyword === "type" && takesContainer(fault);
+  if (value === null && isSection) return () => remove(spot.container, spot.key);
   explain(fault, spot, value, validation);
   return () => {
     tree.markFault(spot.container, spot.key);
@@ -79,9 +79,9 @@ function judge(fault: SchemaFault, { spot, value }: Place, validation: Validatio
   };
 }
 
-function allowsContainer({ params, schema }: SchemaFault): boolean {
+function takesContainer({ params, schema }: SchemaFault): boolean {
   const type = params["type"] ?? schema["type"];
-  return (Array.isArray(type) ? type : [type]).some((name) => name === "array" || name === "object");
+  return (Array.isArray(type) ? type : [type]).every((name) => name === "array" || name === "object");
 }
 
 /**

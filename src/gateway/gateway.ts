@@ -198,7 +198,13 @@ class RunningGateway implements Gateway, SurfaceContext {
     if (this.#stopping !== undefined) {
       return { ok: false, changed: false, generation, errors: [], warnings: [], needsRestart: [] };
     }
-    const loaded = await this.#loader.load(requestOf(this.#options));
+    let loaded: Loaded;
+    try {
+      loaded = await this.#loader.load(requestOf(this.#options));
+    } catch (thrown) {
+      this.rt.log.error({ err: thrown }, "the configuration could not be loaded");
+      return this.#refused([loadDiagnostic(this.#options.configPath)], []);
+    }
     this.#watch?.follow(loaded.watch);
     if (loaded.config === undefined || loaded.errors.length > 0) return this.#refused(loaded.errors, loaded.warnings);
     if (loaded.hash === this.#current?.config.hash) {
@@ -298,6 +304,12 @@ class RunningGateway implements Gateway, SurfaceContext {
     this.rt.metrics.close();
     this.rt.log.flush();
   }
+}
+
+/** Loading itself failed (its thread died, or it took too long): nothing of the configuration is to blame. */
+function loadDiagnostic(file: string): Diagnostic {
+  const message = "the configuration could not be loaded; the log says why";
+  return { code: "E0901", severity: "error", message, file, line: 1, column: 1, path: "" };
 }
 
 /** A plugin's setup failed at load: the same shape as every other fault of a configuration. */

@@ -74,10 +74,16 @@ export class Loader {
   }
 }
 
-/** The worker's file ends as this one does: TypeScript in development, JavaScript when compiled. */
 function startWorker(): Worker {
-  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-  const worker = new Worker(new URL(`./loader-worker.${extension}`, import.meta.url));
+  const worker = import.meta.url.endsWith(".ts") ? sourceWorker() : new Worker(new URL("./loader-worker.js", import.meta.url));
   worker.unref();
   return worker;
+}
+
+/** In development the worker is TypeScript too, and tsx must be asked for anew in each thread. */
+function sourceWorker(): Worker {
+  const tsx = JSON.stringify(import.meta.resolve("tsx/esm/api"));
+  const entry = JSON.stringify(new URL("./loader-worker.ts", import.meta.url).href);
+  const source = `import(${tsx}).then(({ register }) => { register(); return import(${entry}); })`;
+  return new Worker(source, { eval: true });
 }

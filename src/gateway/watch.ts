@@ -4,8 +4,9 @@
  * are polled as well, since some file systems send no events at all.
  */
 import { createHash } from "node:crypto";
-import { type FSWatcher, watch } from "node:fs";
+import { type FSWatcher, realpathSync, watch } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { Clock, Timer } from "../plugin/index.ts";
 
 /** What to watch: files whose content counts, directories whose list of names does. */
@@ -68,7 +69,7 @@ export class ConfigWatch {
   }
 
   #rewire(): void {
-    const wanted = new Set(this.#watched.directories.slice(0, WATCHERS_MAX));
+    const wanted = new Set(directoriesOf(this.#watched).slice(0, WATCHERS_MAX));
     for (const [directory, watcher] of this.#watchers) {
       if (wanted.has(directory)) continue;
       watcher.close();
@@ -133,6 +134,20 @@ export class ConfigWatch {
       this.#busy = false;
     }
   }
+}
+
+/** Where events can come from: the folders that count, those of all files, and those that linked files really lie in. */
+function directoriesOf({ files, directories }: Watched): readonly string[] {
+  const all = new Set(directories);
+  for (const file of files) {
+    all.add(dirname(file));
+    try {
+      all.add(dirname(realpathSync(file)));
+    } catch {
+      // Not there (any more); its folder says when it is.
+    }
+  }
+  return [...all];
 }
 
 /** One hash over all contents and all lists of names; what cannot be read counts as what it is: not there. */

@@ -48,8 +48,16 @@ const KNOWN: Readonly<Record<PluginKind, Readonly<Record<string, KnownPlugin>>>>
         properties: {
           rule: {
             oneOf: [
-              { type: "object", properties: { kind: { const: "word" }, word: { type: "string" } }, required: ["word"] },
-              { type: "object", properties: { kind: { const: "size" }, size: { type: "integer" } }, required: ["size"] },
+              {
+                type: "object",
+                properties: { kind: { const: "word" }, word: { type: "string" } },
+                required: ["word"],
+              },
+              {
+                type: "object",
+                properties: { kind: { const: "size" }, size: { type: "integer" } },
+                required: ["size"],
+              },
             ],
           },
         },
@@ -116,7 +124,11 @@ ${body}`;
 }
 
 /** Loads one file that must be good. */
-export async function loaded(t: TestContext, text: string, env: LoadRequest["env"] = {}): Promise<ResolvedConfig> {
+export async function loaded(
+  t: TestContext,
+  text: string,
+  env: LoadRequest["env"] = {},
+): Promise<ResolvedConfig> {
   const { config, errors } = await folderOf(t, { "gateway.config.yaml": text }).load({ env });
   assert.deepEqual(errors.map(brief), []);
   assert.ok(config);
@@ -124,7 +136,11 @@ export async function loaded(t: TestContext, text: string, env: LoadRequest["env
 }
 
 /** Loads one file and returns its errors, briefly. */
-export async function errorsOf(t: TestContext, text: string, env: LoadRequest["env"] = {}): Promise<readonly string[]> {
+export async function errorsOf(
+  t: TestContext,
+  text: string,
+  env: LoadRequest["env"] = {},
+): Promise<readonly string[]> {
   const { errors } = await folderOf(t, { "gateway.config.yaml": text }).load({ env });
   return errors.map(brief);
 }

@@ -19,7 +19,7 @@ test("twelve different mistakes give twelve diagnostics at their places", async 
       `${code} ${basename(file)}:${line}:${column} ${at} ${suggestion}`,
   );
   assert.deepEqual(found, [
-    "E0201 gateway.config.yaml:12:58 projects[0].credentials[2].api_key SPARE_KEYS",
+    "E0201 gateway.config.yaml:12:59 projects[0].credentials[2].api_key SPARE_KEYS",
     "E0101 gateway.config.yaml:18:9 projects[0].endpoints[0].temprature temperature",
     "E0103 gateway.config.yaml:23:20 projects[0].endpoints[1].is_active -",
     "E0107 gateway.config.yaml:28:22 projects[0].endpoints[2].temperature -",
@@ -30,7 +30,7 @@ test("twelve different mistakes give twelve diagnostics at their places", async 
     "E0308 review.yaml:9:11 projects[0].endpoints[7].slug -",
     "E0314 review.yaml:17:27 projects[0].endpoints[8].user_prompt_template -",
     "E0315 review.yaml:25:24 projects[0].endpoints[9].input_schema.properties.score.type -",
-    "E0104 review.yaml:31:33 projects[0].endpoints[10].guardrails[0].strictness high",
+    "E0104 review.yaml:31:34 projects[0].endpoints[10].guardrails[0].strictness high",
   ]);
   const duplicate = errors.find(({ code }) => code === "E0307");
   assert.match(duplicate?.message ?? "", /gateway\.config\.yaml:38:9$/);

@@ -153,7 +153,7 @@ verifies(
       fileOf({ endpoint: { temperature: 9, top_q: 1, credential: "man" }, server: { port: "x" } }),
     );
     assert.deepEqual(new Set(errors.map(({ code }) => code)), new Set(["E0107", "E0101", "E0301", "E0103"]));
-    const text = renderText({ errors, warnings: [] }, { colour: false });
+    const text = renderText(errors, false);
     assert.match(text, /error\[E0107\]/);
     assert.match(text, /--> .*gateway\.config\.yaml:\d+:\d+/);
     assert.match(text, /\d+ \| .*"temperature": 9/);
@@ -440,7 +440,7 @@ verifies(
     const warning = literal.warnings.find(({ path }) => path.includes("api_key"));
     assert.equal(warning?.code, "W0101");
     assert.doesNotMatch(JSON.stringify(literal.warnings), /sk-upstream/);
-    const text = renderText({ errors: [], warnings: literal.warnings }, { colour: false });
+    const text = renderText(literal.warnings, false);
     assert.doesNotMatch(text, /sk-upstream/);
     const referenced = fileOf({})["gateway.config.yaml"]?.replace(/sk-upstream-\w+/, "${env:KEY}") ?? "";
     const clean = await loadFiles({ "gateway.config.yaml": referenced }, { env: { KEY: "sk-upstream-1" } });

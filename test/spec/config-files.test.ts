@@ -113,7 +113,7 @@ verifies(
       assert.equal(error.code, "E0307", list);
       const places = `${error.file}:${error.line} ${error.message}`;
       assert.match(places, /part\.yaml:2/, list);
-      assert.match(places, /gateway\.config\.yaml:7/, list);
+      assert.match(places, /gateway\.config\.yaml:8/, list);
     }
     const error = await refused({
       "gateway.config.yaml": `version: 1\ninclude: [b.yaml]\n${project(ENDPOINT)}`,

@@ -270,6 +270,8 @@ verifies(
     const events = await stream.rest();
     assert.equal(textOf(events), "Half and half.");
     assert.equal(events.at(-1), "[DONE]");
+    // The client keeps its connection for another call that will not come: that must hold up nothing.
+    await until(() => stopped, "the gateway has stopped");
     await stopping;
   },
 );

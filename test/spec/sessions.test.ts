@@ -151,8 +151,10 @@ verifies("session.stored.success-only", "a stream that broke leaves no turn behi
   g.provider.says("Yes.");
   const id = await turn(g, "One");
   const broken = g.provider.opens();
-  const stream = await g.stream({ message: "Lost", session_id: id });
-  await broken.send(chunk({ content: "Half an ans" }));
+  const [stream] = await Promise.all([
+    g.stream({ message: "Lost", session_id: id }),
+    broken.send(chunk({ content: "Half an ans" })),
+  ]);
   await broken.hangUp();
   await stream.rest();
   g.provider.says("Yes.");

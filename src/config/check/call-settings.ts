@@ -4,7 +4,7 @@ import type { FilledCallSettings, FilledProject } from "../filled.ts";
 import type { KnownPlugin } from "../plugins.ts";
 import { nearestName } from "../suggest.ts";
 import type { Spot } from "../tree.ts";
-import { type Check, each, isAbsent, report, reportUnknownPlugin, under } from "./context.ts";
+import { type Check, each, isAbsent, reportUnknownPlugin, under } from "./context.ts";
 import { checkGuardrails } from "./options.ts";
 import { checkUsd } from "./usd.ts";
 
@@ -35,13 +35,13 @@ export function checkCallSettings(
   checkUsd(check, settings, "estimated_cost_per_1k_tokens_usd", spot);
   if (settings.monthly_budget_usd !== null && isAbsent(check, settings, "estimated_cost_per_1k_tokens_usd")) {
     const message = "a monthly budget needs `estimated_cost_per_1k_tokens_usd` to compute spend";
-    report(check, "E0313", under(settings, "monthly_budget_usd", spot), message, {
+    check.report("E0313", under(settings, "monthly_budget_usd", spot), message, {
       help: "add `estimated_cost_per_1k_tokens_usd` beside it",
     });
   }
   if (settings.temperature !== null && settings.top_p !== null) {
     const message = "temperature and top_p are both set: tune one of them";
-    report(check, "W0104", under(settings, "top_p", spot), message);
+    check.report("W0104", under(settings, "top_p", spot), message);
   }
   checkGuardrails(check, settings.guardrails, under(settings, "guardrails", spot));
 }
@@ -55,7 +55,7 @@ function checkChoice(check: Check, settings: FilledCallSettings, spot: Spot, nam
   for (const key of ["provider", "model", "credential"] as const) {
     if (settings[key] === null) continue;
     const message = `\`${key}\` beside \`provider_template: ${template}\`: the template fixes provider, model and credential`;
-    report(check, "E0310", under(settings, key, spot), message, {
+    check.report("E0310", under(settings, key, spot), message, {
       at: "key",
       help: "take out one of the two",
     });
@@ -64,7 +64,7 @@ function checkChoice(check: Check, settings: FilledCallSettings, spot: Spot, nam
   if (names.templates.has(template) || !names.isWhole) return;
   const suggestion = nearestName(template, names.templates);
   const message = `unknown provider template \`${template}\``;
-  report(check, "E0304", under(settings, "provider_template", spot), message, { suggestion });
+  check.report("E0304", under(settings, "provider_template", spot), message, { suggestion });
 }
 
 function checkManualChoice(
@@ -79,12 +79,12 @@ function checkManualChoice(
   const help = "give `provider`, `model` and `credential`, or a `provider_template`";
   if (provider === null && model === null && credential === null) {
     if (["provider", "model", "credential"].some((key) => tree.isFaulty(settings, key))) return;
-    report(check, "E0311", spot, "no provider is chosen", { help });
+    check.report("E0311", spot, "no provider is chosen", { help });
     return;
   }
   for (const key of ["provider", "model"] as const) {
     if (isAbsent(check, settings, key))
-      report(check, "E0311", under(settings, key, spot), `\`${key}\` is missing`, { help });
+      check.report("E0311", under(settings, key, spot), `\`${key}\` is missing`, { help });
   }
   if (credential !== null) {
     checkCredential(check, under(settings, "credential", spot), { provider, credential }, names);
@@ -112,10 +112,10 @@ function checkBareAccess(
     const fitting = [...names.credentials].filter(([, of]) => of === provider).map(([name]) => name);
     const message = `provider \`${provider}\` needs a key, and no \`credential\` is given`;
     const advice = fitting.length === 0 ? `add a credential of \`${provider}\` to the project` : undefined;
-    report(check, "E0312", spot, message, { suggestion: fitting[0], help: advice });
+    check.report("E0312", spot, message, { suggestion: fitting[0], help: advice });
   } else if (plugin.hasBaseUrl === false && (check.config.providers[provider]?.base_url ?? null) === null) {
     const message = `provider \`${provider}\` has no address: give \`providers.${provider}.base_url\` or a credential`;
-    report(check, "E0317", spot, message);
+    check.report("E0317", spot, message);
   }
 }
 
@@ -138,7 +138,7 @@ export function checkCredential(
   const fitting = [...names.credentials].filter(([, of]) => of === provider).map(([name]) => name);
   const message = `credential \`${credential}\` belongs to provider \`${owner}\`, not to \`${provider}\``;
   const help = fitting.length === 0 ? `the project has no credential of \`${provider}\`` : undefined;
-  report(check, "E0302", spot, message, { suggestion: fitting[0], help });
+  check.report("E0302", spot, message, { suggestion: fitting[0], help });
 }
 
 function reportUnknownCredential(check: Check, spot: Spot, name: string, names: ProjectNames): void {
@@ -146,7 +146,7 @@ function reportUnknownCredential(check: Check, spot: Spot, name: string, names: 
   const known = [...names.credentials.keys()];
   const suggestion = nearestName(name, known);
   const help = known.length === 0 ? "the project has no credentials" : `known: ${known.join(", ")}`;
-  report(check, "E0301", spot, `unknown credential \`${name}\``, {
+  check.report("E0301", spot, `unknown credential \`${name}\``, {
     suggestion,
     help: suggestion === undefined ? help : undefined,
   });

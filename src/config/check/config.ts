@@ -1,9 +1,8 @@
 /** All checks that a schema cannot make: what refers to what, what may stand once, what needs what. */
 import { isIP } from "node:net";
 import type { JsonSchema } from "../../plugin/index.ts";
-import { isSchemaMap } from "../plugins.ts";
-import type { Spot } from "../tree.ts";
-import { type Check, each, Registry, report, reportUnknownPlugin, under } from "./context.ts";
+import { isPlainMap, type Spot } from "../tree.ts";
+import { type Check, each, Registry, reportUnknownPlugin, under } from "./context.ts";
 import { checkOptions } from "./options.ts";
 import { checkProject } from "./project.ts";
 import { checkSecretHeaders } from "./secrets.ts";
@@ -22,7 +21,11 @@ export function checkConfig(check: Check): void {
     });
   }
   checkProviders(check, key("providers"));
+  const models = new Registry(check, "price of");
   for (const [price, spot] of each(config.prices, key("prices"))) {
+    const { provider, model } = price;
+    if (provider !== undefined && model !== undefined)
+      models.add(`${provider}/${model}`, under(price, "model", spot));
     for (const amount of ["input", "output", "cached_input"] as const) checkUsd(check, price, amount, spot);
   }
   checkBlocks(
@@ -65,7 +68,7 @@ function checkModules(check: Check, parent: Spot): void {
       const { file, line, column } = module.at;
       if (check.reporter.place(spot) !== `${file}:${line}:${column}`) continue;
       tree.markFault(config.plugins, spot.key);
-      report(check, "E0316", spot, `plugin \`${name}\` cannot be used: ${message}`);
+      check.report("E0316", spot, `plugin \`${name}\` cannot be used: ${message}`);
     }
   }
 }
@@ -84,7 +87,7 @@ function checkProviders(check: Check, parent: Spot): void {
 
 /** What is missing here may stand in the credential. */
 function withoutRequired(schema: JsonSchema): JsonSchema {
-  if (!isSchemaMap(schema)) return schema;
+  if (!isPlainMap(schema)) return schema;
   const { required: _, ...rest } = schema;
   return rest;
 }
@@ -100,6 +103,6 @@ function checkBlocks(
     const family = isIP(address);
     const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
     if (!isBlock(block) || (family !== 0 && fits)) continue;
-    report(check, "E0105", spot, `\`${block}\` is no address and no CIDR block`);
+    check.report("E0105", spot, `\`${block}\` is no address and no CIDR block`);
   }
 }

@@ -12,12 +12,8 @@ export interface Check extends Validation {
   readonly plugins: PluginLookup;
   /** False when a plugin module failed: what it would have registered is not unknown. */
   readonly pluginsAreWhole: boolean;
-}
-
-/** Reports, unless the value stands in for a reference that counts as given. */
-export function report(check: Check, code: Code, spot: Spot, message: string, details?: Details): void {
-  if (check.tree.reference(spot.container, spot.key)?.isPlaceholder === true) return;
-  check.reporter.report(code, spot, message, details);
+  /** Reports, unless the value stands in for a reference that counts as given. */
+  report(code: Code, spot: Spot, message: string, details?: Details): void;
 }
 
 /** Items of a list with their spots; those that were reported and taken out are passed over. */
@@ -57,7 +53,7 @@ export class Registry {
       return;
     }
     const message = `${this.#what} ${shownName} is used twice, first at ${this.#check.reporter.place(first)}`;
-    report(this.#check, "E0307", spot, message);
+    this.#check.report("E0307", spot, message);
   }
 }
 
@@ -72,7 +68,7 @@ export function reportUnknownPlugin(
   const suggestion = nearestName(name, names);
   const help = suggestion === undefined ? `known: ${names.join(", ")}` : undefined;
   const code = kind === "provider" ? "E0303" : "E0305";
-  report(check, code, spot, `unknown ${kind} \`${name}\``, { suggestion, help, at });
+  check.report(code, spot, `unknown ${kind} \`${name}\``, { suggestion, help, at });
 }
 
 interface UnknownPlugin {

@@ -1,11 +1,13 @@
 /** Endpoints: slugs, templates, schemas. */
-import { compileSchema } from "../../base/json-schema.ts";
+import { compileSchema, malformation, type SchemaRefusal } from "../../base/json-schema.ts";
+import type { JsonSchema } from "../../plugin/index.ts";
 import type { FilledEndpoint } from "../filled.ts";
+import { isPlain } from "../rules.ts";
 import { RESERVED_SLUGS, slugOf } from "../slug.ts";
 import type { Spot } from "../tree.ts";
 import { spotAt } from "../validate.ts";
 import { checkCallSettings, type ProjectNames } from "./call-settings.ts";
-import { type Check, type Registry, report, under } from "./context.ts";
+import { type Check, type Registry, under } from "./context.ts";
 import { checkStages } from "./options.ts";
 
 const INPUT_PLACEHOLDER = /\{\{\s*input\s*\}\}/;
@@ -29,7 +31,7 @@ export function checkEndpoint(
   const { user_prompt_template: template } = endpoint;
   if (template !== "" && !INPUT_PLACEHOLDER.test(template)) {
     const message = "user_prompt_template has no `{{input}}`: what the user says would be lost";
-    report(check, "E0314", under(endpoint, "user_prompt_template", spot), message, {
+    check.report("E0314", under(endpoint, "user_prompt_template", spot), message, {
       help: "put `{{input}}` where the user's message belongs",
     });
   }
@@ -43,10 +45,10 @@ function checkSlug(check: Check, endpoint: FilledEndpoint, spot: Spot, slugs: Re
   const place = under(endpoint, slug === null ? "name" : "slug", spot);
   const path = slug ?? slugOf(name ?? "");
   if (path === "") {
-    report(check, "E0309", place, "no slug can be made from this name", { help: "add a `slug`" });
+    check.report("E0309", place, "no slug can be made from this name", { help: "add a `slug`" });
   } else if (RESERVED_SLUGS.has(path)) {
     const message = `slug \`${path}\` is the path of another route`;
-    report(check, "E0308", place, message, { help: `reserved: ${[...RESERVED_SLUGS].join(", ")}` });
+    check.report("E0308", place, message, { help: `reserved: ${[...RESERVED_SLUGS].join(", ")}` });
   } else {
     slugs.add(path, place);
   }
@@ -60,9 +62,20 @@ function checkSchema(
 ): void {
   const schema = endpoint[key];
   if (schema === null) return;
-  const compiled = compileSchema(schema);
-  if (compiled.ok) return;
+  const refusal = refusalOf(schema);
+  if (refusal === undefined) return;
   const spot = under(endpoint, key, parent);
-  const place = typeof schema === "object" ? spotAt(schema, compiled.path, spot) : undefined;
-  report(check, "E0315", place?.spot ?? spot, `${key}: ${compiled.message}`);
+  const place = typeof schema === "object" ? spotAt(schema, refusal.path, spot) : undefined;
+  check.report("E0315", place?.spot ?? spot, `${key}: ${refusal.message}`);
+}
+
+const PLAIN_CHARACTERS_MAX = 20_000;
+
+/** Most schemas are small and plain: well formed, such a one compiles, and that can wait until it is needed. */
+function refusalOf(schema: JsonSchema): SchemaRefusal | undefined {
+  const refusal = malformation(schema);
+  if (refusal !== undefined) return refusal;
+  if (isPlain(schema) && JSON.stringify(schema).length <= PLAIN_CHARACTERS_MAX) return undefined;
+  const compiled = compileSchema(schema);
+  return compiled.ok ? undefined : compiled;
 }

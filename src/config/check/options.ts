@@ -1,12 +1,10 @@
 /** Guardrails, stages and the options of all plugins, held against the plugins' own schemas. */
 import type { JsonSchema } from "../../plugin/index.ts";
-import { fill } from "../defaults.ts";
 import type { FilledGuardrailUse, FilledStageUse } from "../filled.ts";
-import { isSchemaMap } from "../plugins.ts";
 import { GUARDRAIL_KEYS } from "../schema/endpoint.ts";
 import type { Key, PlainMap, Spot, Tree } from "../tree.ts";
 import { validateTree } from "../validate.ts";
-import { type Check, each, report, reportUnknownPlugin, under } from "./context.ts";
+import { type Check, each, reportUnknownPlugin, under } from "./context.ts";
 
 export function checkGuardrails(check: Check, uses: readonly FilledGuardrailUse[], parent: Spot): void {
   for (const [use, spot] of each(uses, parent)) {
@@ -15,14 +13,14 @@ export function checkGuardrails(check: Check, uses: readonly FilledGuardrailUse[
     for (const key of doubledOptions(use)) {
       const beside = check.reporter.place(under(use, key, spot));
       const message = `option \`${key}\` stands here and beside \`use\`, at ${beside}`;
-      report(check, "E0109", under(use.options, key, under(use, "options", spot)), message, { at: "key" });
+      check.report("E0109", under(use.options, key, under(use, "options", spot)), message, { at: "key" });
     }
     if (plugin !== undefined) {
       const options = guardrailOptions(use, spot, check.tree);
       checkOptions({ ...check, alsoKnown: GUARDRAIL_KEYS }, options, plugin.schema, spot);
     } else if (check.plugins.find("stage", use.use) !== undefined) {
       const help = "stages stand under `stages`";
-      report(check, "E0305", under(use, "use", spot), `\`${use.use}\` is a stage, not a guardrail`, { help });
+      check.report("E0305", under(use, "use", spot), `\`${use.use}\` is a stage, not a guardrail`, { help });
     } else {
       reportUnknownPlugin(check, "guardrail", under(use, "use", spot), { name: use.use });
     }
@@ -42,40 +40,34 @@ export function checkStages(check: Check, uses: readonly FilledStageUse[], paren
 export function checkOptions(check: Check, options: object, schema: JsonSchema, spot: Spot): void {
   const refusal = validateTree(options, schema, spot, { ...check, isWhole: true });
   if (refusal === undefined) return;
-  report(check, "E0316", spot, `the plugin's schema cannot be used: ${refusal.message}`);
+  check.report("E0316", spot, `the plugin's schema cannot be used: ${refusal.message}`);
 }
 
 function doubledOptions(use: FilledGuardrailUse): readonly string[] {
   return Object.keys(use.options).filter((key) => !GUARDRAIL_KEYS.has(key) && Object.hasOwn(use, key));
 }
 
-/** A guardrail's options, those beside `use` and those under `options` in one map. */
-export function guardrailOptions(use: FilledGuardrailUse, spot: Spot, tree: Tree): PlainMap {
-  const flat = Object.entries(use).filter(([key]) => !GUARDRAIL_KEYS.has(key));
-  return layered(
-    Object.fromEntries(flat),
-    use,
-    { over: use.options, overSpot: under(use, "options", spot) },
-    tree,
-  );
+/** A guardrail's options, those beside `use` and those under `options`, in one map with the places of both. */
+function guardrailOptions(use: FilledGuardrailUse, spot: Spot, tree: Tree): PlainMap {
+  const over = { options: use.options, spot: under(use, "options", spot) };
+  return layered(optionsBesideUse(use), use, over, tree);
 }
 
-/** `over` on `base`, with the places of both. `origin`: the map that `base` was taken from. */
+/** What stands in a guardrail's entry beside the gateway's own keys. */
+export function optionsBesideUse(use: FilledGuardrailUse): PlainMap {
+  return Object.fromEntries(Object.entries(use).filter(([key]) => !GUARDRAIL_KEYS.has(key)));
+}
+
+/** Options laid over others, with the places of both. `origin`: the map that `base` was taken from. */
 export function layered(
   base: PlainMap,
   origin: object,
-  { over, overSpot }: { readonly over: Readonly<Record<string, unknown>>; readonly overSpot: Spot },
+  over: { readonly options: Readonly<Record<string, unknown>>; readonly spot: Spot },
   tree: Tree,
 ): PlainMap {
   const moved = new Map<Key, Spot>();
-  for (const key of Object.keys(over)) moved.set(key, under(over, key, overSpot));
-  const whole = { ...base, ...over };
+  for (const key of Object.keys(over.options)) moved.set(key, under(over.options, key, over.spot));
+  const whole = { ...base, ...over.options };
   tree.derived(whole, origin, moved);
   return whole;
-}
-
-/** Options with the defaults that stand in the plugin's schema. */
-export function filledOptions(schema: JsonSchema, options: PlainMap, tree: Tree): PlainMap {
-  // `fill` of a map is a map.
-  return isSchemaMap(schema) ? (fill(schema, options, tree) as PlainMap) : options;
 }

@@ -3,7 +3,7 @@ import type { FilledCredential, FilledProject, FilledToken } from "../filled.ts"
 import { nearestName } from "../suggest.ts";
 import type { Spot } from "../tree.ts";
 import { checkCallSettings, checkCredential, type ProjectNames } from "./call-settings.ts";
-import { type Check, each, isAbsent, Registry, report, reportUnknownPlugin, under } from "./context.ts";
+import { type Check, each, isAbsent, Registry, reportUnknownPlugin, under } from "./context.ts";
 import { checkEndpoint } from "./endpoint.ts";
 import { checkOptions, checkStages, layered } from "./options.ts";
 import { checkSecret, checkSecretHeaders } from "./secrets.ts";
@@ -79,15 +79,15 @@ function checkCredentials(check: Check, project: FilledProject, parent: Spot): v
       const isMissing = isAbsent(check, credential, "api_key") || key === "";
       if (isMissing) {
         const message = `credential \`${credential.name}\` has no \`api_key\`, and \`${provider}\` needs one`;
-        report(check, "E0318", under(credential, key === "" ? "api_key" : "name", spot), message);
+        check.report("E0318", under(credential, key === "" ? "api_key" : "name", spot), message);
       }
     }
     const gateway = check.config.providers[provider];
     if (plugin.hasBaseUrl === false && baseUrl === null && (gateway?.base_url ?? null) === null) {
       const message = `provider \`${provider}\` has no address of its own: the credential needs a \`base_url\``;
-      report(check, "E0317", under(credential, "provider", spot), message);
+      check.report("E0317", under(credential, "provider", spot), message);
     }
-    const over = { over: credential.options, overSpot: under(credential, "options", spot) };
+    const over = { options: credential.options, spot: under(credential, "options", spot) };
     const options = layered({ ...gateway?.options }, gateway?.options ?? {}, over, check.tree);
     checkOptions(check, options, plugin.schema, under(credential, "options", spot));
   }
@@ -110,7 +110,7 @@ function checkTemplates(check: Check, names: ProjectNames, parent: Spot): void {
       reportUnknownPlugin(check, "provider", under(template, "provider", spot), { name: provider });
     } else if (plugin.needsApiKey !== false && isAbsent(check, template, "credential")) {
       const message = `provider \`${provider}\` needs a key, and the template has no \`credential\``;
-      report(check, "E0312", under(template, "provider", spot), message);
+      check.report("E0312", under(template, "provider", spot), message);
     }
   }
 }
@@ -137,9 +137,9 @@ function checkExpiry(check: Check, token: FilledToken, spot: Spot): void {
   if (token.expires_at === null) return;
   const expiresAtMs = Date.parse(token.expires_at);
   const place = under(token, "expires_at", spot);
-  if (Number.isNaN(expiresAtMs)) report(check, "E0105", place, "expires_at is no date that exists");
+  if (Number.isNaN(expiresAtMs)) check.report("E0105", place, "expires_at is no date that exists");
   else if (token.is_active && expiresAtMs <= Date.now())
-    report(check, "W0106", place, "the token has expired");
+    check.report("W0106", place, "the token has expired");
 }
 
 /** A cap relies on prices: where an endpoint has none, its calls count as free. */
@@ -156,7 +156,7 @@ function warnOfUnpriced(check: Check, project: FilledProject, spot: Spot): void 
   }
   if (unpriced.size === 0) return;
   const message = `the cap counts nothing for ${[...unpriced].slice(0, 3).join(", ")}: no price is known`;
-  report(check, "W0102", spot, message, {
+  check.report("W0102", spot, message, {
     help: "add it to `prices`, or give `estimated_cost_per_1k_tokens_usd`",
   });
 }
@@ -171,8 +171,7 @@ function checkProxies(check: Check, project: FilledProject, parent: Spot): void 
     checkSecret(check, under(connection, "client_secret", spot), connection.client_secret);
     checkSecret(check, under(connection, "refresh_token", spot), connection.refresh_token);
     if (connection.grant === "refresh_token" && isAbsent(check, connection, "refresh_token")) {
-      report(
-        check,
+      check.report(
         "E0319",
         under(connection, "grant", spot),
         "grant `refresh_token` needs a `refresh_token`",
@@ -188,7 +187,7 @@ function checkProxies(check: Check, project: FilledProject, parent: Spot): void 
     const name = proxy.oauth_connection;
     if (name === null || known.includes(name) || !isWhole) continue;
     const message = `unknown OAuth connection \`${name}\``;
-    report(check, "E0306", under(proxy, "oauth_connection", spot), message, {
+    check.report("E0306", under(proxy, "oauth_connection", spot), message, {
       suggestion: nearestName(name, known),
     });
   }
@@ -214,7 +213,7 @@ function checkReceivers(check: Check, project: FilledProject, parent: Spot): voi
     webhooks.add(webhook.name, under(webhook, "name", spot));
     for (const [event, place] of each(webhook.events, under(webhook, "events", spot))) {
       if (EVENTS.includes(event)) continue;
-      report(check, "W0103", place, `event \`${event}\` is never raised`, {
+      check.report("W0103", place, `event \`${event}\` is never raised`, {
         suggestion: nearestName(event, EVENTS),
       });
     }
@@ -240,6 +239,6 @@ function checkSections(check: Check, project: FilledProject, spot: Spot): void {
   for (const section of unserved) {
     if (section === undefined) continue;
     const message = `a project of type \`${type}\` does not serve \`${section}\``;
-    report(check, "W0105", under(project, section, spot), message, { at: "key" });
+    check.report("W0105", under(project, section, spot), message, { at: "key" });
   }
 }

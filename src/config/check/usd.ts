@@ -3,7 +3,7 @@ import { shown } from "../diagnostic.ts";
 import type { FilledUsd } from "../filled.ts";
 import type { Spot } from "../tree.ts";
 import { usdAt } from "../usd.ts";
-import { type Check, report, under } from "./context.ts";
+import { type Check, under } from "./context.ts";
 
 export function checkUsd<K extends string>(
   check: Check,
@@ -17,5 +17,5 @@ export function checkUsd<K extends string>(
   if (usdAt(check.tree, spot, value) !== undefined) return;
   const found = typeof value === "number" ? check.tree.sourceText(spot) : shown(check.tree, spot, value);
   const message = `${key} is ${found}: must be a plain decimal of zero or more, such as 12 or 0.002`;
-  report(check, "E0110", spot, message);
+  check.report("E0110", spot, message);
 }

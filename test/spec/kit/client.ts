@@ -154,7 +154,7 @@ function parsed(text: string): unknown {
 }
 
 /** Longest wait for something that must come to pass: a guard against hanging, not a measure of speed. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 20_000;
 
 /** Lets the event loop go round until `holds`. */
 export async function until(holds: () => boolean | Promise<boolean>, what: string): Promise<void> {

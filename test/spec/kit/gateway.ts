@@ -53,6 +53,13 @@ export interface CallOptions extends Sent {
 export async function startGateway(closer: Closer, options: StartOptions = {}): Promise<Harness> {
   const folder = mkdtempSync(join(tmpdir(), "sluice-spec-"));
   const provider = await fakeProvider();
+  let close = async (): Promise<void> => {};
+  // Set before anything can fail: a gateway that does not start must leave nothing behind either.
+  closer.after(async () => {
+    await close();
+    await provider.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
   const clock = virtualClock(START_MS);
   const lines: string[] = [];
   const configPath = join(folder, "gateway.config.yaml");
@@ -77,13 +84,11 @@ export async function startGateway(closer: Closer, options: StartOptions = {}): 
   const { url, adminUrl } = await gateway.start();
   const client = new Client(url);
   const admin = new Client(adminUrl ?? "http://admin.invalid");
-  closer.after(async () => {
+  close = async () => {
     client.close();
     admin.close();
     await gateway.stop();
-    await provider.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  };
   const pathOf = (slug = "ask"): string => `/api/${PROJECT}/${slug}`;
   return {
     gateway,

@@ -29,7 +29,6 @@ export const PROVIDERS = {
     "failure.detail": "With failover, `detail` lists every attempt.",
     "failover.on.5xx": "A 500, 503 or 529 moves on.",
     "failover.on.429": "A 429 moves on.",
-    "failover.on.498": "A 498 moves on.",
     "failover.on.408": "A 408 moves on.",
     "failover.on.timeout": "A provider that sends no head in `first_byte_timeout_ms` moves on.",
     "failover.on.network": "A refused or reset connection moves on.",
@@ -63,6 +62,7 @@ export const PROVIDERS = {
     "provider.keep-alive": "Calls to one origin share connections.",
   }),
   ...later(2, "CONTRACT 5", {
+    "failover.on.498": "Groq's 498 moves on.",
     "provider.breaker.open": "After 5 failures in a row a target is skipped for 30 s.",
     "provider.breaker.trial": "After 30 s one trial call decides.",
     "provider.breaker.last": "The last target left is never skipped.",

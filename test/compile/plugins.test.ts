@@ -1,0 +1,111 @@
+/** Plugins of third parties: TypeScript and JavaScript files and packages, in folders that know nothing of Sluice. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { echoEntry } from "../spec/kit/config.ts";
+import { startGateway } from "../spec/kit/gateway.ts";
+
+const guardrail = (name: string): string => `import { block, defineGuardrail, refuse } from "sluice/plugin";
+export default defineGuardrail({
+  name: "${name}",
+  description: "Refuses one word.",
+  schema: { type: "object", additionalProperties: false, required: ["word"], properties: { word: { type: "string" } } },
+  examples: [{ word: "no" }],
+  setup: ({ word }) => ({
+    window: 0,
+    judge: (text) => (text.includes(word) ? block(refuse(422, "${name}", "Refused by ${name}."), "word") : undefined),
+  }),
+});
+`;
+
+const typescript = guardrail("acme-ts").replace("defineGuardrail({", "defineGuardrail<{ readonly word: string }>({");
+
+test("a TypeScript file, a JavaScript file and a package each register a guardrail", async (t) => {
+  const g = await startGateway(t, {
+    files: {
+      "plugins/acme.ts": typescript,
+      "plugins/plain.js": guardrail("acme-js"),
+      "node_modules/acme-pack/package.json": '{"name":"acme-pack","type":"module","exports":"./index.js"}',
+      "node_modules/acme-pack/index.js": guardrail("acme-pack"),
+    },
+    root: { plugins: ["./plugins/acme.ts", "./plugins/plain.js", "acme-pack"] },
+    endpoint: {
+      guardrails: [
+        { use: "acme-ts", options: { word: "one" } },
+        { use: "acme-js", options: { word: "two" } },
+        { use: "acme-pack", word: "three" },
+      ],
+    },
+  });
+  const refusals = { one: "acme-ts", two: "acme-js", three: "acme-pack" };
+  for (const [word, name] of Object.entries(refusals)) {
+    const answer = await g.call({ message: `say ${word}` });
+    assert.equal(answer.status, 422);
+    assert.equal(answer.text, `{"ok":false,"error":"Refused by ${name}."}`);
+  }
+});
+
+test("an edited plugin file is loaded anew with the next reload", async (t) => {
+  const g = await startGateway(t, {
+    files: { "acme.js": guardrail("acme-js") },
+    root: { plugins: ["./acme.js"] },
+    endpoint: { guardrails: [{ use: "acme-js", word: "two" }] },
+  });
+  assert.match((await g.call({ message: "two" })).text, /Refused by acme-js\./);
+  writeFileSync(join(g.folder, "acme.js"), guardrail("acme-js").replace("Refused by", "Stopped by"));
+  assert.equal((await g.gateway.reload()).changed, true);
+  assert.match((await g.call({ message: "two" })).text, /Stopped by acme-js\./);
+});
+
+test("a plugin that cannot be set up refuses the configuration at the line that uses it", async (t) => {
+  const broken = guardrail("acme-js").replace("setup: ({ word }) => ({", 'setup: () => { throw new Error("no luck"); }, x: ({ word }) => ({');
+  const g = await startGateway(t, {
+    files: { "acme.js": broken },
+    root: { plugins: ["./acme.js"] },
+  });
+  g.rewrite({
+    root: { plugins: ["./acme.js"] },
+    endpoint: { guardrails: [{ use: "acme-js", word: "two" }] },
+  });
+  const outcome = await g.gateway.reload();
+  assert.equal(outcome.ok, false);
+  assert.equal(outcome.errors[0]?.code, "E0900");
+  assert.match(outcome.errors[0]?.message ?? "", /no luck/);
+  assert.ok((outcome.errors[0]?.line ?? 0) > 1);
+});
+
+for (const [what, source, words] of [
+  ["exports nothing", "export const x = 1;", /no default export|make it with definePlugin/],
+  ["exports something else", "export default { name: 'x' };", /make it with definePlugin/],
+  ["takes the name of a built-in", guardrail("pii"), /a guardrail named 'pii' already/],
+  ["throws when it is loaded", "throw new Error('boom at load');", /boom at load/],
+] as const) {
+  test(`a module that ${what} is an error at its line, in words for its author`, async (t) => {
+    const g = await startGateway(t);
+    writeFileSync(join(g.folder, "acme.js"), source);
+    g.rewrite({ root: { plugins: ["./acme.js"] } });
+    const { ok, errors } = await g.gateway.reload();
+    assert.equal(ok, false);
+    assert.equal(errors[0]?.code, "E0316");
+    assert.match(errors[0]?.message ?? "", words);
+  });
+}
+
+test("a third-party stage at authenticate runs before the body is read and may refuse", async (t) => {
+  const stage = `import { definePlugin, refuse } from "sluice/plugin";
+export default definePlugin({
+  name: "acme-door", stage: "authenticate", description: "x", schema: { type: "object" }, examples: [],
+  setup: () => ({
+    request: (x) => (x.headers["x-team"] === "red" ? undefined : refuse(403, "team", "Wrong team.")),
+  }),
+});`;
+  const g = await startGateway(t, {
+    files: { "door.js": stage },
+    root: { plugins: ["./door.js"] },
+    project: { stages: [{ use: "acme-door" }] },
+    endpoint: echoEntry({}),
+  });
+  assert.equal((await g.call("not json")).status, 403);
+  assert.equal((await g.call({ message: "hi" }, { headers: { "x-team": "red" } })).status, 200);
+});

@@ -1,0 +1,112 @@
+/** Diagnostics as text, JSON, GitHub's commands and SARIF. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CODES } from "../../src/config/codes.ts";
+import type { Diagnostic } from "../../src/config/diagnostic.ts";
+import { renderGithub, renderJson, renderSarif, renderText } from "../../src/config/render.ts";
+
+const ERROR: Diagnostic = {
+  code: "E0107",
+  severity: "error",
+  message: "temperature is 3.5: must be from 0 to 2, see /srv/other.yaml:1:1",
+  file: "/srv/gateway.config.yaml",
+  line: 12,
+  column: 20,
+  path: "projects[0].endpoints[2].temperature",
+  frame: { text: "      temperature: 3.5", length: 3 },
+};
+
+const WARNING: Diagnostic = {
+  code: "W0103",
+  severity: "warning",
+  message: "event `a` is never raised: 100% sure,\nreally",
+  file: "/elsewhere/a.yaml",
+  line: 3,
+  column: 1,
+  path: "",
+  suggestion: "b",
+};
+
+test("text shows the line, marks what is meant, and says what to do", () => {
+  assert.equal(
+    renderText([ERROR, WARNING], false, "/srv"),
+    `error[E0107]: temperature is 3.5: must be from 0 to 2, see other.yaml:1:1
+  --> gateway.config.yaml:12:20
+   |
+12 |       temperature: 3.5
+   |                    ^^^
+   = at: projects[0].endpoints[2].temperature
+
+warning[W0103]: event \`a\` is never raised: 100% sure,
+really
+ --> /elsewhere/a.yaml:3:1
+  = help: did you mean \`b\`?
+
+1 error, 1 warning
+`,
+  );
+  assert.equal(renderText([], false), "");
+});
+
+test("colours are there when asked for, and only then", () => {
+  const bare = "\x1b[";
+  assert.ok(renderText([ERROR], true, "/srv").includes(bare));
+  assert.ok(!renderText([ERROR], false, "/srv").includes(bare));
+});
+
+test("long lines are cut around what is meant, and tabs keep the marks in place", () => {
+  const text = `${"a".repeat(500)}HERE${"b".repeat(500)}`;
+  const long = renderText([{ ...ERROR, column: 501, frame: { text, length: 4 } }], false, "/srv").split("\n");
+  assert.ok((long[3] ?? "").length < 200);
+  assert.equal((long[3] ?? "").indexOf("HERE"), (long[4] ?? "").indexOf("^"));
+  const tabbed = renderText(
+    [{ ...ERROR, column: 3, frame: { text: "\t\tx", length: 1 } }],
+    false,
+    "/srv",
+  ).split("\n");
+  assert.equal(tabbed[4], "   | \t\t^");
+});
+
+test("JSON has the contract's shape, with nothing left out", () => {
+  const report: unknown = JSON.parse(renderJson({ errors: [ERROR], warnings: [WARNING] }, "/srv"));
+  assert.deepEqual(report, {
+    ok: false,
+    errors: [
+      {
+        code: "E0107",
+        message: "temperature is 3.5: must be from 0 to 2, see other.yaml:1:1",
+        file: "gateway.config.yaml",
+        line: 12,
+        column: 20,
+        path: "projects[0].endpoints[2].temperature",
+        suggestion: null,
+      },
+    ],
+    warnings: [
+      {
+        code: "W0103",
+        message: WARNING.message,
+        file: "/elsewhere/a.yaml",
+        line: 3,
+        column: 1,
+        path: "",
+        suggestion: "b",
+      },
+    ],
+  });
+  assert.equal(renderJson({ errors: [], warnings: [] }, "/").includes('"ok": true'), true);
+});
+
+test("GitHub's commands escape what would end them", () => {
+  assert.equal(
+    renderGithub({ errors: [], warnings: [WARNING] }, "/srv"),
+    "::warning file=/elsewhere/a.yaml,line=3,col=1,title=W0103::event `a` is never raised: 100%25 sure,%0Areally (did you mean `b`?)\n",
+  );
+});
+
+test("SARIF names each rule once", () => {
+  const log: unknown = JSON.parse(renderSarif({ errors: [ERROR, ERROR], warnings: [] }, "/srv"));
+  const text = JSON.stringify(log);
+  assert.equal(text.split(CODES.E0107.title).length, 2);
+  assert.equal(text.split('"ruleId":"E0107"').length, 3);
+});
