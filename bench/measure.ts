@@ -8,10 +8,13 @@ import type { Lab, Target, TargetPlan } from "./lab.ts";
 import { Load, type LoadPlan } from "./load.ts";
 import { machineCpuUs } from "./usage.ts";
 
+/** Before that the compiler is still at work on the target's code. */
+const WARM_UP_SECONDS_MIN = 3;
+
 export interface Bench {
   readonly lab: Lab;
   readonly rounds: number;
-  /** Length of a measuring window. The warm-up before it is as long. */
+  /** Length of a measuring window. The warm-up before it is as long, and at least three seconds. */
   readonly seconds: number;
   progress(text: string): void;
   /** Notes what could not be measured; the rest goes on. */
@@ -34,7 +37,7 @@ export interface Sample {
 /** Loads the target, lets it warm up, and measures. Throws when a call fails or a stream is not whole. */
 export async function measure(bench: Bench, target: Target, plan: Omit<LoadPlan, "port">): Promise<Sample> {
   const load = new Load({ ...plan, port: target.port });
-  await delay(bench.seconds * 1000);
+  await delay(Math.max(bench.seconds, WARM_UP_SECONDS_MIN) * 1000);
   const before = reading(bench.lab, target, load);
   await delay(bench.seconds * 1000);
   const after = reading(bench.lab, target, load);

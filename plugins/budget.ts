@@ -6,16 +6,16 @@ import {
   andThen,
   conversationOwner,
   definePlugin,
-  estimateTokens,
   type Exchange,
+  estimateTokens,
   formatUsd,
   type GatewayError,
   type MaybePromise,
   type Outcome,
   reject,
   type SpendClaim,
-  template,
   type TokenRef,
+  template,
   type Usage,
 } from "sluice/plugin";
 

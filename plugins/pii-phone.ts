@@ -19,7 +19,7 @@ const VERSION = /^\d{1,3}(?:\.\d+)*\.\d\.|^\d\.\d/;
 const EXTENSION = /[ ,]{0,2}(?:x|ext\.?|extension) ?\d{1,5}(?!\d)/iy;
 
 /** How far before a number a word may stand that says it is a telephone number, in code units. */
-export const PHONE_CONTEXT_CHARACTERS = 48;
+const CONTEXT_CHARACTERS = 48;
 
 /** A row of digits and separators in a text, with ASCII digits and separators in place of their look-alikes. */
 export interface NumberRun {
@@ -84,7 +84,7 @@ const NAMING = /^[\s,(-]{0,3}(?:office|fax|mobile|cell|home|work|phone|tel|telep
 const UNSPACED_WORD = /电话|電話|手机|手機|号码|携帯|전화|휴대폰|โทร/;
 
 function saysPhoneBefore(text: string, at: number): boolean {
-  const before = text.slice(Math.max(0, at - PHONE_CONTEXT_CHARACTERS), at);
+  const before = text.slice(Math.max(0, at - CONTEXT_CHARACTERS), at);
   if (UNSPACED_WORD.test(before.slice(-12))) return true;
   const words = before.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   for (let i = words.length - 1; i >= 0 && i >= words.length - 6; i--) {

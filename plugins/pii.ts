@@ -1,7 +1,6 @@
 /** Guardrail `pii`: refuses text with personal data in it, or puts masks such as `[EMAIL]` in its place. */
 import { block, defineGuardrail, reject, replace } from "sluice/plugin";
 import { KIND_WORDS, PII_KINDS, type PiiKind } from "./pii-kinds.ts";
-import { PHONE_CONTEXT_CHARACTERS } from "./pii-phone.ts";
 import { findPii } from "./pii-scan.ts";
 
 interface Options {
@@ -46,7 +45,7 @@ export default defineGuardrail<Options>({
     const wanted = new Set(kinds);
     const longest = Math.max(...kinds.map((kind) => KIND_WORDS[kind].charactersMax));
     return {
-      window: longest + PHONE_CONTEXT_CHARACTERS + GROWTH_CHARACTERS,
+      window: longest + GROWTH_CHARACTERS,
       judge(text, about) {
         const found = findPii(text, wanted);
         // On a stream what stands at the very end may still grow; the window keeps it back until it cannot.

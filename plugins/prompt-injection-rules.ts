@@ -22,8 +22,13 @@ export interface Rule {
   readonly family: Family;
   /** 0 to 1: the share of a refusal that this phrase is worth. */
   readonly weight: number;
-  /** Beginnings, separated by `|`; any case; a blank stands for one to four. */
+  /**
+   * What is looked for first, separated by `|`; any case; a blank stands for any row of blanks. The rarer, the cheaper:
+   * where a phrase begins with common words, a later word is its head and the beginning stands in `before`.
+   */
   readonly heads: string;
+  /** Source of what must stand right before the head. */
+  readonly before?: string;
   /** Regular expression source of what must follow; "" for nothing. Any case, Unicode. */
   readonly tail: string;
 }
@@ -42,8 +47,8 @@ const each = (firsts: string, joint: string, seconds: string) =>
     .split("|")
     .flatMap((first) => seconds.split("|").map((second) => first + joint + second))
     .join("|");
-/** No "never", "not" or "don't" before the one-word head. */
-const UNDENIED = "(?<!(?:never|not|n['’]t)\\s+\\w{1,10})";
+/** Asking for something, unless a "never", "not" or "don't" stands before it. */
+const asking = (verbs: string) => `(?<!(?:never|not|n['’]t)\\s+)\\b(?:${verbs})`;
 
 const EARLIER =
   "previous|prior|above|preceding|earlier|foregoing|former|past|before|initial|original|given|provided|old";
@@ -51,8 +56,8 @@ const ORDERS =
   "instruct|directi(?:on|ve)|prompt|rules?|guideline|command|orders?|task|assignment|programming|training|restriction|limitation|polic|filter|constraint|regulation|protocol";
 const TEXTS =
   "context|conversations?|messages?|information|info|documents?|articles?|artikels?|statements?|texts?|content|requests?|questions?|input|chat|sentences?|words?|things?";
-const SECRET =
-  "(?:password|passwort|pass ?phrase|pass ?code|secret (?:key|code|word|phrase)|api[ -]?key|access (?:key|code)|credentials|confidential (?:string|information)|private key)s?";
+const SECRETS =
+  "password|passwords|passwort|passphrase|pass phrase|passcode|pass code|secret key|secret code|secret word|secret phrase|api key|api keys|api-key|apikey|access key|access code|credentials|confidential string|confidential information|private key";
 const PERSONAL =
   "(?:current |home |full |first |last )?(?:email|e-mail|birth|initial|name|favou?rite|location|address|city|residence|bank|phone|social|credit|balance|age)";
 const RULES_OF_ANY_KIND =
@@ -173,7 +178,7 @@ const ENGLISH: readonly Rule[] = [
   },
   {
     family: "persona",
-    weight: 0.4,
+    weight: 0.3,
     heads: "enable|enter|activate|activated|stay in|switch to|remain in",
     tail: `\\s${near(24)}\\bmode${EDGE}`,
   },
@@ -209,7 +214,7 @@ const ENGLISH: readonly Rule[] = [
     heads: "pretend|pretending|imagine|suppose",
     tail: "\\s+(?:that\\s+)?(?:to\\s+be|you\\s+(?:are|can|have|were)|you['’]re)\\s+(?:an?\\s+|the\\s+)?(?:ai|evil|unrestricted|uncensored|access|god|chatbot|different)",
   },
-  { family: "persona", weight: 0.3, heads: "pretend|pretending", tail: EDGE },
+  { family: "persona", weight: 0.2, heads: "pretend|pretending", tail: EDGE },
   {
     family: "persona",
     weight: 0.5,
@@ -225,7 +230,7 @@ const ENGLISH: readonly Rule[] = [
   },
   {
     family: "persona",
-    weight: 0.3,
+    weight: 0.2,
     heads: "immerse yourself|take up the|take on the|assume the|embody the|adopt the|enter the",
     tail: `${near(20)}\\b(?:role|persona|character|mode|identity|personality)`,
   },
@@ -356,7 +361,7 @@ const ENGLISH: readonly Rule[] = [
       " ",
       "anything|everything|literally anything|any and all|any question|any request|any prompt|any type of|any kind of|any content",
     ),
-    tail: "s?" + EDGE,
+    tail: `s?${EDGE}`,
   },
 
   // Known ways of breaking out.
@@ -388,9 +393,9 @@ const ENGLISH: readonly Rule[] = [
   },
   {
     family: "jailbreak",
-    weight: 0.6,
+    weight: 0.5,
     heads:
-      "two different ways|two ways|two separate ways|two responses|two different responses|two separate responses|two answers|first response|second response|normal way|normal response|normal chatgpt|standard chatgpt",
+      "two different ways|two separate ways|two responses|two different responses|two separate responses|two answers|first response|second response|normal way|normal response|normal chatgpt|standard chatgpt",
     tail: EDGE,
   },
   {
@@ -428,7 +433,7 @@ const ENGLISH: readonly Rule[] = [
   },
   {
     family: "jailbreak",
-    weight: 0.3,
+    weight: 0.2,
     heads:
       "respond with|reply with|answer with|start every|begin every|start each|begin each|begin your|start your|end your|prefix|preface",
     tail: `\\s${near(30)}["'“\\[(:]`,
@@ -436,11 +441,7 @@ const ENGLISH: readonly Rule[] = [
   {
     family: "jailbreak",
     weight: 0.4,
-    heads: each(
-      "[|{|<",
-      "",
-      "insert|prompt|your|input|request|question|user|here|type|describe|enter|put|my",
-    ),
+    heads: each("[|{", "", "insert|prompt|your|input|request|question|user|here|type|describe|enter|put|my"),
     tail: EDGE,
   },
   { family: "jailbreak", weight: 0.4, heads: "insert prompt|prompt:|prompt =", tail: "" },
@@ -469,8 +470,16 @@ const ENGLISH: readonly Rule[] = [
     family: "exfiltration",
     weight: 1,
     heads:
-      "show|print|reveal|repeat|output|display|tell me|give me|write|return|list|copy|share|send|what is|what are|what were|what was|spell-check|spell- check|spell check|translate|summarize|leak|disclose|expose|say|recite|echo|provide",
-    tail: `\\s${near(24)}\\b(?:your\\s+${words(2)}(?:instruct|prompts?${EDGE}|system\\s+(?:prompt|message)|directive|embedding|guideline|configuration|programming)|(?:system|initial|original|hidden|entire|above|previous|secret)\\s+${words(1)}(?:prompts?${EDGE}|instructions|system\\s+message)|(?:instructions|prompts?)\\s+(?:above|so\\s+far)|this\\s+prompt|prompt\\s+texts?)`,
+      "instruction|instructions|prompt|prompts|prompt-texte|prompttext|system message|directive|directives|embeddings|guidelines|configuration|programming",
+    before: `\\b(?:show|print|reveal|repeat|output|display|tell me|give me|write|return|list|copy|share|send|what (?:is|are|were|was)|spell-? ?check|translate|summarize|leak|disclose|expose|say|recite|echo|provide)\\s${near(24)}\\b(?:your\\s+${words(2)}|(?:system|initial|original|hidden|entire|above|previous|secret|this)\\s+${words(1)})`,
+    tail: EDGE,
+  },
+  {
+    family: "exfiltration",
+    weight: 1,
+    heads: "prompt text|prompt texts|instructions above|prompt above|instructions so far|prompts so far",
+    before: `\\b(?:show|print|reveal|repeat|output|display|tell me|give me|write|list|copy|what (?:is|are|were)|say)\\s${near(24)}`,
+    tail: EDGE,
   },
   {
     family: "exfiltration",
@@ -481,48 +490,55 @@ const ENGLISH: readonly Rule[] = [
   {
     family: "exfiltration",
     weight: 1,
-    heads:
-      "what is|what's|what was|what would|tell me|give me|giving me|reveal|know|need|share|say|confirm|disclose|send me|show me|spell|ask for",
-    tail: `${UNDENIED}\\s${near(30)}\\b(?:your|our|the\\s+system['’]s|our\\s+system['’]s)\\s+(?:secret\\s+|system\\s+|own\\s+)?${SECRET}${EDGE}(?!\\s+(?:manager|polic|reset|generator|strength|field|protect|hash))`,
+    heads: SECRETS,
+    before: `${asking("what (?:is|was|would)|what['’]s|tell me|give me|giving me|reveal|know|need|share|say|confirm|disclose|send me|show me|spell|(?<!not )ask for")}\\s${near(30)}\\b(?:your|our|the\\s+system['’]s|our\\s+system['’]s)\\s+(?:secret\\s+|system\\s+|own\\s+)?`,
+    tail: `${EDGE}(?!\\s+(?:manager|polic|reset|generator|strength|field|protect|hash))`,
   },
   {
     family: "exfiltration",
     weight: 1,
-    heads:
-      "what is|what's|what was|tell me|give me|reveal|confirm|share|provide|disclose|verify|say|about|write|translate|encode|print|show me|know|write down|interlace",
-    tail: `${UNDENIED}\\s+${words(4)}(?:the|that)\\s+(?:secret\\s+|system\\s+)?${SECRET}${EDGE}(?=\\s*(?:[?.!,;"'”)]|$|for\\s+(?:this|our|the\\s+system|your)|in\\s+\\w+|as\\s+an?${EDGE}|using|backwards|with|letter|then|to\\s+(?:me|our)))`,
+    heads: SECRETS,
+    before: `${asking("what (?:is|was)|what['’]s|tell me|give me|reveal|confirm|share|provide|disclose|verify|say|about|write|translate|encode|print|show me|know|write down|interlace")}\\s+${words(4)}(?:the|that)\\s+(?:secret\\s+|system\\s+)?`,
+    tail: `${EDGE}(?=\\s*(?:[?.!,;"'”)]|$|for\\s+(?:this|our|the\\s+system|your)|in\\s+\\w+|as\\s+an?${EDGE}|using|backwards|with|letter|then|to\\s+(?:me|our)))`,
   },
   {
     family: "exfiltration",
-    weight: 0.5,
-    heads: "your|our|our system's",
-    tail: `\\s+(?:secret\\s+|system\\s+)?${SECRET}${EDGE}`,
+    weight: 0.4,
+    heads: SECRETS,
+    before: "\\b(?:your|our|our system['’]s)\\s+(?:secret\\s+|system\\s+)?",
+    tail: EDGE,
   },
   {
     family: "exfiltration",
     weight: 1,
-    heads:
-      "can you tell me|could you tell me|tell me|give me|what is|what are|what's|share|know|can you encode|can you translate|can you write|write a poem using",
-    tail: `\\s${near(40)}\\bthe\\s+user['’]s\\s+${PERSONAL}`,
+    heads: "the user's|the user’s",
+    before: `\\b(?:tell me|give me|what (?:is|are)|what['’]s|share|know|can you (?:encode|translate|write)|poem using)\\s${near(40)}`,
+    tail: `\\s+${PERSONAL}`,
   },
-  { family: "exfiltration", weight: 1, heads: "where", tail: `\\s+(?:does|do|is|are)\\s+the\\s+user${EDGE}` },
   {
     family: "exfiltration",
-    weight: 0.5,
+    weight: 1,
+    heads: "the user",
+    before: "\\bwhere\\s+(?:does|do|is|are)\\s+",
+    tail: EDGE,
+  },
+  {
+    family: "exfiltration",
+    weight: 0.4,
     heads:
       "birth date|date of birth|birth month|birth year|email address|bank account balance|bank balance|social security number|city of residence|credit card information",
     tail: EDGE,
   },
   {
     family: "exfiltration",
-    weight: 0.5,
+    weight: 0.6,
     heads: "in reverse order|using base64|in pig latin|in leetspeak|in between each|separated by a dot",
     tail: EDGE,
   },
   { family: "exfiltration", weight: 0.5, heads: "personal data|security audit|phishing email", tail: EDGE },
   {
     family: "exfiltration",
-    weight: 0.5,
+    weight: 0.4,
     heads:
       "list of users|all users|all the users|different users|your database|employee data|users and their",
     tail: EDGE,
@@ -591,8 +607,13 @@ const ENGLISH: readonly Rule[] = [
   {
     family: "delimiter",
     weight: 1,
-    heads:
-      "[inst]|[/inst]|<<sys>>|###instruction|### instruction|### system|end of prompt|</system>|<sys>|=end|======end",
+    heads: "###instruction|### instruction|### system",
+    tail: "s?(?:\\s+prompt)?\\s*:",
+  },
+  {
+    family: "delimiter",
+    weight: 1,
+    heads: "[inst]|[/inst]|<<sys>>|end of prompt|</system>|<sys>|=end|======end",
     tail: "",
   },
   {
@@ -630,13 +651,13 @@ const ENGLISH: readonly Rule[] = [
   },
   {
     family: "encoding",
-    weight: 0.5,
+    weight: 0.4,
     heads: "base64|base 64|rot13|leetspeak|leet speak|pig latin|morse code|caesar cipher|caesar code|base32",
     tail: EDGE,
   },
   {
     family: "encoding",
-    weight: 0.6,
+    weight: 0.5,
     heads: "z = a + b|a + b + c|combine a, b|combine part|interlace part|part 1 is",
     tail: "",
   },

@@ -13,19 +13,24 @@ interface Options {
   readonly threshold?: number;
 }
 
+/** One rule under one of its heads. */
 interface Step {
-  readonly index: number;
+  readonly head: string;
+  /** Place of the rule in RULES. */
+  readonly rule: number;
   readonly family: Family;
   readonly weight: number;
-  /** What must follow the head. Sticky. */
+  /** What must stand before the head; sticky. undefined: nothing. */
+  readonly before: RegExp | undefined;
+  /** What must follow the head; sticky. undefined: nothing. */
   readonly tail: RegExp | undefined;
 }
 
 /**
- * On a stream an answer is judged in windows of this many characters and what came since: phrases that stand farther
- * apart are not added up.
+ * Signs count together when they stand within so many characters: an attack is one paragraph or page, while a long
+ * document holds a little of everything. On a stream so much text is held back.
  */
-const WINDOW_CHARACTERS = 2048;
+const REACH_CHARACTERS = 1024;
 
 export default defineGuardrail<Options>({
   name: "prompt_injection",
@@ -46,17 +51,14 @@ export default defineGuardrail<Options>({
   },
   examples: [{}, { threshold: 1.5 }],
   setup({ threshold = 1 }) {
-    weigher ??= compileRules();
-    const { weigh } = weigher;
+    const signsOf = (signFinder ??= compileRules());
     return {
-      window: WINDOW_CHARACTERS,
+      window: REACH_CHARACTERS,
       judge(text, about) {
-        const families = new Set<Family>();
-        let total = weigh(foldedText(text), threshold, families);
-        // What somebody took the trouble to hide counts as well as what stands there openly.
-        for (const hidden of hiddenTexts(text)) total += weigh(hidden.toLowerCase(), threshold, families);
-        // Sums of tenths are not exact in binary.
-        if (total < threshold - 1e-9) return undefined;
+        // What somebody took the trouble to hide is judged like what stands there openly.
+        const texts = [foldedText(text), ...hiddenTexts(text).map((hidden) => hidden.toLowerCase())];
+        const families = texts.map((each) => signsOf(each, threshold)).find((signs) => signs !== undefined);
+        if (families === undefined) return undefined;
         const code = about.side === "input" ? "injection_blocked" : "answer_injection_blocked";
         return block(reject(code, {}), [...families].join(", "));
       },
@@ -64,46 +66,94 @@ export default defineGuardrail<Options>({
   },
 });
 
-interface Weigher {
-  /** Adds up the weights of the rules that hold, each once, until `enough`; puts their families into `families`. */
-  weigh(text: string, enough: number, families: Set<Family>): number;
-}
+/** The families of the signs that reach the threshold together; undefined when none do. */
+type SignFinder = (text: string, threshold: number) => ReadonlySet<Family> | undefined;
 
 /** Holds nothing of any call: all instances share it. */
-let weigher: Weigher | undefined;
+let signFinder: SignFinder | undefined;
 
-function compileRules(): Weigher {
-  const stepsOf = new Map<string, Step[]>();
-  RULES.forEach(({ family, weight, heads, tail }, index) => {
-    const sticky = tail === "" ? undefined : new RegExp(foldedText(tail), "y");
-    for (const head of foldedText(heads).split("|")) {
-      stepsOf.set(head, [...(stepsOf.get(head) ?? []), { index, family, weight, tail: sticky }]);
-    }
-  });
+function compileRules(): SignFinder {
+  const stepsOf = stepsByHead();
   const heads = [...stepsOf.keys()];
   const inAscii = headFinder(heads.filter(isAscii));
   let inAnyText: HeadFinder | undefined;
 
-  return {
-    weigh(text, enough, families) {
-      const counted = new Uint8Array(RULES.length);
-      let total = 0;
-      const { gate, sticky } = isAscii(text) ? inAscii : (inAnyText ??= headFinder(heads));
-      gate.scan(text, (at) => {
-        sticky.lastIndex = at;
-        if (!sticky.test(text)) return false;
-        const head = text.slice(at, sticky.lastIndex);
-        for (const { index, family, weight, tail } of stepsOf.get(head.replace(/\s+/g, " ")) ?? []) {
-          if (counted[index] === 1 || !holdsAt(tail, text, at + head.length)) continue;
-          counted[index] = 1;
-          families.add(family);
-          total += weight;
-        }
-        return total >= enough;
-      });
-      return total;
-    },
+  return (text, threshold) => {
+    const signs = new Signs();
+    const { gate, sticky } = isAscii(text) ? inAscii : (inAnyText ??= headFinder(heads));
+    let reached = false;
+    gate.scan(text, (at) => {
+      sticky.lastIndex = at;
+      if (!sticky.test(text)) return false;
+      signs.forgetBefore(at - REACH_CHARACTERS);
+      const found = text.slice(at, sticky.lastIndex).replace(/\s+/g, " ");
+      for (const step of stepsOf.get(found) ?? []) {
+        if (!signs.has(step) && holds(step, text, at)) signs.add(step, at);
+      }
+      // Sums of tenths are not exact in binary.
+      return (reached = signs.weight >= threshold - 1e-9);
+    });
+    return reached ? signs.families() : undefined;
   };
+}
+
+/** The rules that held lately, each once. */
+class Signs {
+  readonly #held = new Map<number, { readonly at: number; readonly step: Step }>();
+  weight = 0;
+
+  has(step: Step): boolean {
+    return this.#held.has(step.rule);
+  }
+
+  add(step: Step, at: number): void {
+    this.#held.set(step.rule, { at, step });
+    this.weight += step.weight;
+  }
+
+  forgetBefore(place: number): void {
+    // A map keeps the order in which it was filled: the oldest come first.
+    for (const [rule, { at, step }] of this.#held) {
+      if (at >= place) return;
+      this.#held.delete(rule);
+      this.weight -= step.weight;
+    }
+  }
+
+  families(): ReadonlySet<Family> {
+    return new Set([...this.#held.values()].map(({ step }) => step.family));
+  }
+}
+
+/** The steps to take where a head is found: its own, and those of the heads that it begins with. */
+function stepsByHead(): ReadonlyMap<string, readonly Step[]> {
+  const own = new Map<string, Step[]>();
+  RULES.forEach(({ family, weight, heads, ...rest }, rule) => {
+    const before = rest.before === undefined ? undefined : new RegExp(foldedText(`(?<=${rest.before})`), "y");
+    const tail = rest.tail === "" ? undefined : new RegExp(foldedText(rest.tail), "y");
+    for (const head of foldedText(heads).split("|")) {
+      own.set(head, [...(own.get(head) ?? []), { head, rule, family, weight, before, tail }]);
+    }
+  });
+  const all = new Map<string, Step[]>();
+  for (const head of own.keys()) {
+    const steps: Step[] = [];
+    for (let length = 1; length <= head.length; length++)
+      steps.push(...(own.get(head.slice(0, length)) ?? []));
+    all.set(head, steps);
+  }
+  return all;
+}
+
+/** Where a head that begins at `at` ends: a blank of it may be a row of them in the text. */
+function endOf(head: string, text: string, at: number): number {
+  if (!head.includes(" ")) return at + head.length;
+  let end = at;
+  for (const part of head.split(" ")) {
+    while (end > at && /\s/.test(text.charAt(end))) end++;
+    end += part.length;
+  }
+  return end;
 }
 
 interface HeadFinder {
@@ -115,8 +165,12 @@ function headFinder(heads: readonly string[]): HeadFinder {
   return { gate: new WordGate(heads, false), sticky: new RegExp(trieSource(heads), "y") };
 }
 
-function holdsAt(tail: RegExp | undefined, text: string, at: number): boolean {
-  if (tail === undefined) return true;
-  tail.lastIndex = at;
-  return tail.test(text);
+function holds({ head, before, tail }: Step, text: string, at: number): boolean {
+  return holdsAt(before, text, at) && (tail === undefined || holdsAt(tail, text, endOf(head, text, at)));
+}
+
+function holdsAt(pattern: RegExp | undefined, text: string, at: number): boolean {
+  if (pattern === undefined) return true;
+  pattern.lastIndex = at;
+  return pattern.test(text);
 }

@@ -9,7 +9,7 @@ import type { Diagnostic } from "../config/diagnostic.ts";
 import type { LoadRequest } from "../config/load.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import { type HttpServer, httpServer } from "../http/server.ts";
-import type { Call } from "../pipeline/call.ts";
+import { OpenCalls } from "../pipeline/open-calls.ts";
 import type { MaybePromise } from "../plugin/index.ts";
 import { andThen } from "../plugin/index.ts";
 import type { StateStore } from "../state/store.ts";
@@ -99,7 +99,7 @@ const FIXED = ["server", "admin", "state"] as const;
 class RunningGateway implements Gateway, SurfaceContext {
   readonly rt: GatewayServices;
   readonly random: GatewayServices["random"];
-  readonly open = new Set<Call>();
+  readonly open = new OpenCalls();
   draining = false;
   config: ResolvedConfig;
   warnings: readonly Diagnostic[] = [];
@@ -293,7 +293,7 @@ class RunningGateway implements Gateway, SurfaceContext {
     this.#loader.close();
     const drained = Promise.all(this.#servers.map((server) => server.drain()));
     const deadline = this.rt.clock.after(this.#started.server.drain_timeout_ms, () => {
-      for (const call of this.open) call.cancel("shutdown");
+      for (const call of this.open.all()) call.cancel("shutdown");
       for (const server of this.#servers) server.destroy();
     });
     await drained;

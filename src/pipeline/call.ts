@@ -83,6 +83,8 @@ export class Call implements Exchange {
   cancelled: "client_gone" | "timeout" | "shutdown" | undefined = undefined;
   /** Monotonic time of the first byte of the answer; 0 before it. */
   firstByteMs = 0;
+  /** Its place among the open calls; see OpenCalls. */
+  openIndex = -1;
   /** True from the moment a provider is asked: from then on giving up is not free. */
   asked = false;
   /** Set by the one place that ends calls; nothing may happen to the call after it. */

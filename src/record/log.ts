@@ -4,13 +4,12 @@
  */
 import { pino } from "pino";
 import type { Logger } from "../plugin/index.ts";
+import { LineBuffer } from "./line-buffer.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
-/** Bytes gathered before a write (less than the 16 KiB that one write takes); beyond `BUFFER_MAX_BYTES` unwritten (a stuck pipe) lines are dropped. */
-const BUFFER_BYTES = 16_000;
-const BUFFER_MAX_BYTES = 16 * 1024 * 1024;
-const FLUSH_MS = 250;
+/** Bytes that may wait for a stuck pipe; beyond them lines are dropped. */
+const WAITING_BYTES_MAX = 16 * 1024 * 1024;
 
 export interface Log extends Logger {
   /** The request log: a finished JSON line, without its newline. */
@@ -23,17 +22,7 @@ export interface Log extends Logger {
 
 /** `write` takes lines in the place of stdout (tests, embedding). */
 export function createLog(level: LogLevel, write?: (line: string) => void): Log {
-  const buffered =
-    write === undefined
-      ? pino.destination({
-          dest: 1,
-          sync: false,
-          minLength: BUFFER_BYTES,
-          maxLength: BUFFER_MAX_BYTES,
-          periodicFlush: FLUSH_MS,
-        })
-      : undefined;
-  const destination = buffered ?? { write: (line: string) => write?.(line) };
+  const out = write === undefined ? standardOutput() : embedded(write);
   const log = pino(
     {
       level,
@@ -41,7 +30,7 @@ export function createLog(level: LogLevel, write?: (line: string) => void): Log 
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: pino.stdSerializers.err },
     },
-    destination,
+    { write: (line: string) => out.write(line.slice(0, -1)) },
   );
   let requestsOn = log.isLevelEnabled("info");
   return {
@@ -51,13 +40,40 @@ export function createLog(level: LogLevel, write?: (line: string) => void): Log 
     error: (fields, message) => log.error(fields, message),
     requests: {
       write(line) {
-        if (requestsOn) destination.write(`${line}\n`);
+        if (requestsOn) out.write(line);
       },
     },
     setLevel(next) {
       log.level = next;
       requestsOn = log.isLevelEnabled("info");
     },
-    flush: () => buffered?.flushSync(),
+    flush: () => out.flush(),
   };
+}
+
+interface LineSink {
+  write(line: string): void;
+  flush(): void;
+}
+
+function standardOutput(): LineSink {
+  const stream = pino.destination({
+    dest: 1,
+    sync: false,
+    contentMode: "buffer",
+    maxLength: WAITING_BYTES_MAX,
+  });
+  // Of mode "buffer", so it takes what its types do not know of.
+  const lines = new LineBuffer((block) => void stream.write(block as unknown as string));
+  return {
+    write: (line) => lines.write(line),
+    flush() {
+      lines.flush();
+      stream.flushSync();
+    },
+  };
+}
+
+function embedded(write: (line: string) => void): LineSink {
+  return { write: (line) => write(`${line}\n`), flush: () => undefined };
 }

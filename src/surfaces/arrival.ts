@@ -9,6 +9,7 @@ import type { ClientAddress } from "../http/client-address.ts";
 import { type FlatHeaders, sendError } from "../http/respond.ts";
 import { Call } from "../pipeline/call.ts";
 import { endCall } from "../pipeline/end.ts";
+import type { OpenCalls } from "../pipeline/open-calls.ts";
 import { type Runtime, runRequest } from "../pipeline/run.ts";
 import type { GatewayError, ProjectRef, Random, Scope, Surface } from "../plugin/index.ts";
 import { isGatewayError, isPromise, reject } from "../plugin/index.ts";
@@ -27,7 +28,7 @@ export interface SurfaceContext {
   /** The current configuration, held until its `release`. */
   acquire(): Generation;
   /** Calls that have arrived and not ended. */
-  readonly open: Set<Call>;
+  readonly open: OpenCalls;
   /** Set while the gateway shuts down. */
   readonly draining: boolean;
 }

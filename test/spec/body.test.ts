@@ -265,6 +265,15 @@ verifies("http.raw.duplicate-length", "two lengths, or a length beside chunks, a
   await stillAnswers();
 });
 
+verifies(
+  ["http.expect", "http.request-id.header"],
+  "an unknown expectation is refused like all else",
+  async () => {
+    const answer = await g.client.raw(head("Expect: magic", "Content-Length: 2", "Connection: close") + "{}");
+    assert.match(answer, /^HTTP\/1\.1 417 [\s\S]*X-Request-Id: [\s\S]*\r\n\r\n\{"ok":false,"error":"/i);
+  },
+);
+
 verifies("http.request-id.header", "refusals have request ids of their own as well", async () => {
   const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
   const ids = new Set<unknown>();

@@ -142,6 +142,39 @@ verifies(
 
 const entry = { provider: "openai", model: "gpt-4o-mini", credential: "main" };
 
+verifies(
+  "failover.on.timeout.whole",
+  "an answer that stops half-way is timed out, and moves on",
+  async (t) => {
+    const root = { providers: { openai: { first_byte_timeout_ms: 2_000, timeout_ms: 3_000 } } };
+    const g = await startGateway(t, { root, endpoint: { failover } });
+    const played = g.provider.opens();
+    g.provider.says("Second.");
+    const answer = g.call(hello);
+    await played.write('{"id":"chatcmpl-1","choi');
+    g.clock.advance(3_000);
+    assert.equal(assertAnswered(await answer), "Second.");
+  },
+);
+
+verifies("provider.options", "options stand for a whole provider, and a credential's own win", async (t) => {
+  const root = { providers: { mock: { options: { reply: "From all." } } } };
+  const own = { name: "own", provider: "mock", options: { reply: "My own." } };
+  const bare = { name: "bare", provider: "mock" };
+  const g = await startGateway(t, {
+    root,
+    credentials: [own, bare],
+    endpoint: echoEntry({ credential: "own" }),
+    endpoints: [
+      echoEntry({ name: "Bare", credential: "bare" }),
+      { name: "None", provider: "mock", model: "m" },
+    ],
+  });
+  assert.equal(assertAnswered(await g.call(hello)), "My own.");
+  assert.equal(assertAnswered(await g.call(hello, { slug: "bare" })), "From all.");
+  assert.equal(assertAnswered(await g.call(hello, { slug: "none" })), "From all.");
+});
+
 verifies("failover.on.stream-error", "an error event before the first content moves on", async (t) => {
   const g = await startGateway(t, { endpoint: { failover } });
   const error = { error: { message: "The server is overloaded", type: "server_error" } };

@@ -176,6 +176,8 @@ verifies(
     "config.cross.credential-provider",
     "config.cross.budget-price",
     "config.cross.template-input",
+    "config.cross.oauth",
+    "config.cross.provider",
   ],
   "what refers to something is checked at load",
   async () => {
@@ -194,6 +196,17 @@ verifies(
       assert.equal(error.code, code, JSON.stringify(error));
       assert.match(error.message, message);
     }
+    const proxy = {
+      uuid: "0d4c6a1e-93f5-4d2b-b0a7-5c1f8e2d3a92",
+      name: "Proxy",
+      type: "proxy",
+      proxy_endpoints: [
+        { slug: "crm", upstream_url: "https://crm.example.com/v2", oauth_connection: "none" },
+      ],
+    };
+    assert.equal((await refused(fileOf({ projects: [proxy] }))).code, "E0306");
+    const provider = await refused(fileOf({ root: { providers: { opnai: { enabled: false } } } }));
+    assert.equal(provider.suggestion, "openai");
     const near = await refused(fileOf({ endpoint: { guardrails: [{ use: "pij" }] } }));
     assert.equal(near.suggestion, "pii");
   },

@@ -135,11 +135,19 @@ verifies("run.start.broken", "a faulty configuration is printed and does not sta
   assert.match(program.said(), /error\[E\d{4}\][\s\S]*broken\.yaml:2:1[\s\S]*projects/);
 });
 
+verifies("run.commands", "the package has the commands that the contract names", () => {
+  const about: unknown = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+  for (const name of ["start", "test", "dev", "sluice"]) {
+    assert.equal(typeof at(about, "scripts", name), "string", name);
+  }
+  assert.match(String(at(about, "bin", "sluice")), /main\.js$/);
+});
+
 verifies("run.ci", "CI runs what the README says", () => {
   const readme = readFileSync(join(ROOT, "README.md"), "utf8");
   const ci = readFileSync(join(ROOT, ".ci/run"), "utf8");
   assert.match(readme, /npm ci && npm test/);
-  const commands = ci.match(/^npm .*$/gm) ?? [];
+  const commands: readonly string[] = ci.match(/^npm .*$/gm) ?? [];
   assert.ok(commands.includes("npm ci") && commands.includes("npm test"), ci);
   for (const command of commands) assert.ok(readme.includes(command), `README does not say: ${command}`);
 });

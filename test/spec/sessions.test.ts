@@ -1,7 +1,7 @@
 /** Conversations that the gateway keeps. */
 import assert from "node:assert/strict";
 import { type Answer, assertAnswered, assertRefused, at, until } from "./kit/client.ts";
-import { TOKENS } from "./kit/config.ts";
+import { PROJECT, TOKENS } from "./kit/config.ts";
 import { textOf } from "./kit/event-stream.ts";
 import { type Harness, type StartOptions, startGateway } from "./kit/gateway.ts";
 import { chunk } from "./kit/provider.ts";
@@ -250,5 +250,33 @@ verifies(
     // One, Two and the eight who waited: the last of them saw the turns of all the others.
     assert.equal(sent(g).length, 2 * 9 + 1);
     assert.deepEqual(sent(g).slice(0, 4), ["One", "Yes.", "Two", "Slow"]);
+  },
+);
+
+verifies(
+  "session.waiting.gone",
+  "clients that left wait no more, and leave their places to others",
+  async (t) => {
+    const g = await start(t);
+    g.provider.says("Yes.");
+    const session_id = await turn(g, "One");
+    const held = g.provider.opens();
+    const running = g.call({ message: "Two", session_id });
+    await held.opened;
+    const body = JSON.stringify({ message: "Gone", session_id });
+    const head = `POST /api/${PROJECT}/ask HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKENS.web}`;
+    const request = `${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    const leave = Array.from({ length: 8 }, () => g.client.abandon(request));
+    await until(() => g.gateway.openCalls === 9, "one runs and eight wait");
+    for (const go of leave) go();
+    await until(() => g.gateway.openCalls === 1, "the eight are gone");
+    g.provider.says("Yes.");
+    const asked = g.provider.requests.length;
+    const next = g.call({ message: "Three", session_id });
+    await until(() => g.gateway.openCalls === 2, "another takes a place");
+    await held.hangUp();
+    assertRefused(await running, 502, /^Provider call failed/);
+    assertAnswered(await next);
+    assert.equal(g.provider.requests.length, asked + 1, "those who left are not asked for");
   },
 );

@@ -41,6 +41,8 @@ export const CONFIG = {
     "config.cross.credential-provider": "A credential must belong to the endpoint's provider.",
     "config.cross.budget-price": "A monthly_budget_usd without estimated_cost_per_1k_tokens_usd is an error.",
     "config.cross.template-input": "A user_prompt_template without `{{input}}` is an error.",
+    "config.cross.oauth": "A proxy endpoint's oauth_connection must exist.",
+    "config.cross.provider": "A key of `providers` must be a known provider.",
     "config.slug.reserved": "The slugs endpoints, chat, v1, mcp and proxy are errors.",
     "config.slug.pattern": "A slug is lower-case letters, digits and single dashes between them.",
     "config.slug.generated": "A slug is generated from the name when absent.",

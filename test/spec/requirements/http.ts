@@ -6,6 +6,7 @@ export const HTTP = {
     "http.request-id.header":
       "Every answer, refusals included, has an `X-Request-Id` that is a UUID of its own.",
     "http.request-id.meta": "`meta.request_id` is the value of `X-Request-Id`.",
+    "http.expect": "An expectation other than 100-continue is refused in the same error body as all else.",
     "http.traceparent": "A W3C `traceparent` of the client reaches the provider.",
     "http.retry.429": "A 429 says `x-should-retry: true`.",
     "http.retry.500": "A 500 says `x-should-retry: true`.",

@@ -31,6 +31,7 @@ export const PROVIDERS = {
     "failover.on.429": "A 429 moves on.",
     "failover.on.408": "A 408 moves on.",
     "failover.on.timeout": "A provider that sends no head in `first_byte_timeout_ms` moves on.",
+    "failover.on.timeout.whole": "A provider that does not finish a whole answer in `timeout_ms` moves on.",
     "failover.on.network": "A refused or reset connection moves on.",
     "failover.on.not-json": "A 200 that is not the provider's JSON moves on.",
     "failover.on.stream-error": "An error event inside a 200 stream before its first content moves on.",
@@ -54,6 +55,7 @@ export const PROVIDERS = {
     "provider.settings.refused": "A setting that a model refuses is left out of what is sent.",
     "provider.third-party":
       "A third party's provider is named by its key like a built-in, its options checked.",
+    "provider.options": "`providers.<key>.options` hold for credentials that do not say otherwise.",
     "provider.mock.reply": "The mock answers its `reply` with the input filled in, without key or network.",
     "provider.mock.stream": "The mock streams its reply in `chunks` pieces.",
     "provider.mock.fail": "The mock fails as its `fail` sequence says.",

@@ -11,6 +11,7 @@ export const RUNNING = {
     "run.start.config-env": "`SLUICE_CONFIG` names the config where no flag does.",
     "run.start.broken": "A config with errors does not start; they are printed and the exit code is 1.",
     "run.start.port-zero": "Port 0 takes a free port, which is printed.",
+    "run.commands": "The npm scripts are start, test, dev and sluice, and `sluice` is the package's command.",
     "run.ci": "`.ci/run` calls the README's test command.",
   }),
   ...rules("CONTRACT 2", {
@@ -54,7 +55,7 @@ export const RUNNING = {
   ...later(5, "SPEC Recording", {
     "audit.log": "State-changing events are written to the audit log.",
   }),
-  ...rules("ISSUE 2", {
+  ...rules("CONTRACT 12", {
     "health.alive": "`/healthz` answers 200 on the admin listener and on the data plane.",
     "health.ready": "`/readyz` answers 200 with ready, generation, config_hash, last_reload and store.",
     "metrics.text": "`/metrics` is Prometheus text on the admin listener, calls and config hash in it.",

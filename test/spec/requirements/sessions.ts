@@ -18,6 +18,7 @@ export const SESSIONS = {
       "Two calls on one session run one after the other, and the second sees the first one's turn.",
     "session.busy":
       "The tenth call at once on one session gets 409 `Session is busy.` with `Retry-After: 1`.",
+    "session.waiting.gone": "A call whose client left waits for no session any more.",
     "session.stored.success-only": "A call that failed leaves no turn behind.",
     "session.stored.before-template": "What is stored is the user's text before the template.",
     "session.stored.after-masks": "What is stored is the user's text after masks.",

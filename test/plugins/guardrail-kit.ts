@@ -1,0 +1,76 @@
+/** Puts texts to a guardrail outside any gateway: what tests of guardrails share. Knows no guardrail by name. */
+import { performance } from "node:perf_hooks";
+import type { Guardrail, GuardrailPlugin, Host, TextAbout, Verdict } from "sluice/plugin";
+
+/** Only what is not the default of a user's single message. */
+export type About = Partial<Omit<TextAbout, "exchange">>;
+
+export interface Judge {
+  readonly guardrail: Guardrail;
+  judge(text: string, about?: About): Verdict;
+  /** The refusal's message, or undefined. */
+  refusal(text: string, about?: About): string | undefined;
+  /** The text as it would go on; blocked texts too go on as they are. */
+  masked(text: string, about?: About): string;
+}
+
+/** Sets a guardrail up with these options. It must do so, and judge, without a promise. */
+export function judgeOf<C>(plugin: GuardrailPlugin<C>, options: C): Judge {
+  // Guardrails that are tested here ask nothing of the host, nor of the exchange below.
+  const guardrail = plugin.setup(options, {} as Host) as Guardrail;
+  const judge = (text: string, about: About = {}): Verdict =>
+    guardrail.judge(text, {
+      side: "input",
+      role: "user",
+      totalCharacters: text.length,
+      partial: false,
+      ...about,
+      // See above: nothing reads it.
+      exchange: {} as TextAbout["exchange"],
+    }) as Verdict;
+  return {
+    guardrail,
+    judge,
+    refusal: (text, about) => {
+      const verdict = judge(text, about);
+      return verdict?.verdict === "block" ? verdict.error.message : undefined;
+    },
+    masked: (text, about) => {
+      const verdict = judge(text, about);
+      if (verdict?.verdict !== "replace") return text;
+      return verdict.edits.reduceRight(
+        (out, edit) => out.slice(0, edit.start) + edit.text + out.slice(edit.end),
+        text,
+      );
+    },
+  };
+}
+
+/**
+ * How the time for a text grows when it becomes four times as long: about 4 where work is linear, 16 where it is
+ * quadratic. The least of several tries on each side, since only those are free of the machine's other work.
+ */
+export function growth(unit: string, run: (text: string) => unknown): number {
+  const small = unit.repeat(Math.ceil((1 << 16) / unit.length));
+  const large = small.repeat(4);
+  let smallMs = Number.POSITIVE_INFINITY;
+  let largeMs = Number.POSITIVE_INFINITY;
+  run(large);
+  for (let n = 0; n < 5; n++) {
+    smallMs = Math.min(
+      smallMs,
+      tookMs(() => run(small)),
+    );
+    largeMs = Math.min(
+      largeMs,
+      tookMs(() => run(large)),
+    );
+  }
+  return largeMs / Math.max(0.05, smallMs);
+}
+
+function tookMs(run: () => unknown): number {
+  const begun = performance.now();
+  run();
+  return performance.now() - begun;
+}

@@ -1,0 +1,118 @@
+/** keyword_blocklist: which texts hold a keyword, whatever their case, Unicode form and script. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import keywordBlocklist from "../../plugins/keyword-blocklist.ts";
+import { growth, judgeOf } from "./guardrail-kit.ts";
+
+const named = (keyword: string): string => `Request blocked: keyword '${keyword}' detected in input.`;
+
+test("a keyword is found in any case and shown as the config writes it", () => {
+  const { refusal } = judgeOf(keywordBlocklist, { keywords: ["Falcon", "red herring"] });
+  assert.equal(refusal("The FALCON has landed"), named("Falcon"));
+  assert.equal(refusal("what a Red\nHerring!"), named("red herring"));
+  assert.equal(refusal("a red  fish and a herring"), undefined);
+});
+
+test("a keyword in an answer is refused in the words for answers", () => {
+  const { refusal } = judgeOf(keywordBlocklist, { keywords: ["falcon"] });
+  assert.equal(
+    refusal("a falcon", { side: "output", role: "assistant" }),
+    "Response blocked: keyword 'falcon' detected in output.",
+  );
+});
+
+test("whole words are not found inside others, unless whole_word is off", () => {
+  const whole = judgeOf(keywordBlocklist, { keywords: ["cat", "art"] });
+  assert.equal(whole.judge("concatenate the starting parts"), undefined);
+  assert.equal(whole.refusal("the cat's toy"), named("cat"));
+  assert.equal(whole.refusal("snake_cat_case"), named("cat"));
+  const anywhere = judgeOf(keywordBlocklist, { keywords: ["cat"], whole_word: false });
+  assert.equal(anywhere.refusal("concatenate"), named("cat"));
+});
+
+test("capitals are told apart when case_sensitive is on", () => {
+  const { refusal } = judgeOf(keywordBlocklist, { keywords: ["Orion"], case_sensitive: true });
+  assert.equal(refusal("Project Orion"), named("Orion"));
+  assert.equal(refusal("project orion"), undefined);
+});
+
+test("a longer keyword does not hide a shorter one that begins alike", () => {
+  const { refusal } = judgeOf(keywordBlocklist, { keywords: ["foo", "foo bar"] });
+  assert.equal(refusal("foo bar"), named("foo bar"));
+  assert.equal(refusal("foo barn"), named("foo"));
+  assert.equal(refusal("food"), undefined);
+});
+
+test("signs in a keyword stand for themselves", () => {
+  const keywords = ["c++", "#launch", "a.b", "$(x)", "[y]{2}", "back\\slash", "50%"];
+  const { judge, refusal } = judgeOf(keywordBlocklist, { keywords });
+  for (const keyword of keywords) assert.equal(refusal(`about ${keyword}, please`), named(keyword));
+  assert.equal(judge("acb and (x) and y2 and launch"), undefined);
+  assert.equal(refusal("x#launch"), named("#launch"));
+});
+
+test("another Unicode form of a keyword is the same keyword", () => {
+  const { refusal } = judgeOf(keywordBlocklist, { keywords: ["Café", "falcon"] });
+  assert.equal(refusal("the cafe\u0301 is shut"), named("Café"));
+  assert.equal(refusal("ｆａｌｃｏｎ"), named("falcon"));
+  assert.equal(refusal("fal\u00adcon and fal\u2060con"), named("falcon"));
+  assert.equal(refusal("the cafés are shut"), undefined);
+});
+
+test("letters of any script fold and bound words", () => {
+  const { judge, refusal } = judgeOf(keywordBlocklist, { keywords: ["сокол", "ΣΑΣ", "istanbul", "größe"] });
+  assert.equal(refusal("этот СОКОЛ летит"), named("сокол"));
+  assert.equal(judge("соколиный"), undefined);
+  assert.equal(refusal("για σας."), named("ΣΑΣ"));
+  assert.equal(refusal("İSTANBUL"), named("istanbul"));
+  assert.equal(refusal("die GRÖẞE"), named("größe"));
+});
+
+test("scripts without blanks between words know no word's edge", () => {
+  const { refusal } = judgeOf(keywordBlocklist, { keywords: ["隼", "ロケット", "falcon"] });
+  assert.equal(refusal("我看到了隼在飞"), named("隼"));
+  assert.equal(refusal("新しいロケットです"), named("ロケット"));
+  assert.equal(refusal("那个falcon飞了"), named("falcon"));
+});
+
+test("on a stream a match that may yet become another word waits", () => {
+  const { guardrail, judge, refusal } = judgeOf(keywordBlocklist, { keywords: ["foo"] });
+  assert.equal(judge("some foo", { partial: true }), undefined);
+  assert.equal(refusal("some foo ", { partial: true }), named("foo"));
+  assert.equal(refusal("some foo"), named("foo"));
+  assert.equal(guardrail.window, 4);
+});
+
+test("of many keywords each is found wherever it stands", () => {
+  const keywords = Array.from({ length: 2000 }, (_, n) => `${["ka", "lo", "mi"][n % 3]}${n.toString(36)}x`);
+  const { refusal } = judgeOf(keywordBlocklist, { keywords });
+  const filler = "nothing to see here, move along. ".repeat(40);
+  fc.assert(
+    fc.property(fc.nat(keywords.length - 1), fc.nat(filler.length), (n, at) => {
+      const keyword = keywords[n] ?? "";
+      const place = filler.indexOf(" ", at % (filler.length - 40)) + 1;
+      assert.equal(refusal(`${filler.slice(0, place)}${keyword} ${filler.slice(place)}`), named(keyword));
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("a keyword is found across the places where the scan pauses", () => {
+  const { refusal } = judgeOf(keywordBlocklist, { keywords: ["falconry"] });
+  for (let before = 32_755; before <= 32_775; before++) {
+    assert.equal(
+      refusal(`${"-".repeat(before)}falconry`),
+      named("falconry"),
+      `${before} characters before it`,
+    );
+    assert.equal(refusal(`é${"-".repeat(before)}falconry`), named("falconry"));
+  }
+});
+
+test("time grows with the length of the text and no faster", () => {
+  const { judge } = judgeOf(keywordBlocklist, { keywords: ["a a a a b", "aaaaaaaaab", "foo bar", "ab"] });
+  for (const unit of ["a ", "a", "foo ", "a   a\t", "foo", "aé", "隼"]) {
+    assert.ok(growth(unit, judge) < 11, `super-linear on ${JSON.stringify(unit)}`);
+  }
+});
