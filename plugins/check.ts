@@ -27,7 +27,7 @@ export default definePlugin<Options>({
           return reject("output_invalid", { error: "the answer is not JSON" });
         }
       }
-      const errors = valid(value);
+      const errors = valid(value)?.map((error) => error.replace(/^body\b/, "answer"));
       if (errors === undefined) return undefined;
       return reject("output_invalid", { error: errors[0] ?? "" }, { detail: errors.join("; ") });
     }

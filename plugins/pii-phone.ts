@@ -14,6 +14,8 @@ const WITH_TRUNK_ZERO = /\(?0[1-9]\d{0,3}\)?([ .-])\d{2,4}(?:\1\d{2,4}){1,4}(?!\
 /** Any other row of digits, for which the words beside it must speak. */
 const ANY = /\(?\d(?:[ .()/-]{0,3}\d){6,11}(?!\d)/y;
 const DATE = /^(?:(?:19|20)\d\d([-./])\d\d?\1\d\d?|\d\d?([-./])\d\d?\2(?:19|20)\d\d)(?!\d)/;
+/** Text written as bits, or a figure with nothing but noughts. */
+const BITS = /^[01\D]+$/;
 const VERSION = /^\d{1,3}(?:\.\d+)*\.\d\.|^\d\.\d/;
 /** `x036`, `ext. 12`: belongs to the number before it. */
 const EXTENSION = /[ ,]{0,2}(?:x|ext\.?|extension) ?\d{1,5}(?!\d)/iy;
@@ -56,7 +58,7 @@ function formLength(run: NumberRun, offset: number): number {
 /** A number whose words say what it is: "Phone: 358 0594", "450 0840 office". */
 function spokenForLength({ text, start, plain }: NumberRun, offset: number): number {
   const found = match(ANY, plain, offset);
-  if (found === "" || DATE.test(found) || VERSION.test(found)) return 0;
+  if (found === "" || DATE.test(found) || VERSION.test(found) || BITS.test(found)) return 0;
   const end = offset + found.length;
   if (offset === 0 && saysPhoneBefore(text, start)) return found.length;
   return end === plain.length && saysPhoneAfter(text, start + end) ? found.length : 0;

@@ -139,13 +139,13 @@ const ENGLISH: readonly Rule[] = [
   {
     family: "override",
     weight: 0.7,
-    heads: each("just|only|and|jsut", " ", "output|say|print|return|respond with|reply with"),
+    heads: each("just|only|and", " ", "output|say|print|return|respond with|reply with"),
     tail: "\\s+[\"'“«]",
   },
   {
     family: "override",
     weight: 1,
-    heads: "not answer|don't answer|don'nt answer",
+    heads: "not answer|don't answer",
     tail: `${near(40)}\\b(?:but|instead|just)${EDGE}`,
   },
   {

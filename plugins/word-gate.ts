@@ -21,9 +21,6 @@ const wide = Buffer.alloc(2 * letters.length);
 const letterView = new DataView(letters.buffer, letters.byteOffset, letters.length);
 const wideView = new DataView(wide.buffer, wide.byteOffset, wide.length);
 
-/** Places in `letters` where no word goes on. */
-const starts = new Int32Array(CHUNK_CHARACTERS + 1);
-
 /** 1 for the letters and digits of ASCII: no word begins right after one. */
 const ASCII_WORD = Uint8Array.from({ length: 256 }, (_, code) =>
   /[0-9A-Za-z]/.test(String.fromCharCode(code)) ? 1 : 0,
@@ -46,8 +43,7 @@ export class WordGate {
     const long = this.#long;
     const short = this.#short;
     const inWord = this.#inWord;
-    // Names of their own, since the compiler reads what a module holds anew in each round.
-    const [view, places] = [letterView, starts];
+    const view = letterView;
     let inside = 0;
     for (let base = 0; base < text.length; base += CHUNK_CHARACTERS) {
       // Some characters more, which belong to the next chunk, so that a key is whole.
@@ -55,18 +51,13 @@ export class WordGate {
         text.length <= letters.length ? text : text.slice(base, base + letters.length),
       );
       const end = Math.min(read, CHUNK_CHARACTERS);
-      // Without a branch, since nobody can predict where words end: that alone is half of the time.
-      let count = 0;
       for (let i = 0; i < end; i++) {
-        places[count] = i;
-        count += 1 - inside;
+        if (inside === 0) {
+          const first = view.getUint32(i, true) & 0x1f1f1f1f;
+          const rest = view.getUint16(i + 4, true) & 0x1f1f;
+          if ((short[shortKey(first)] === 1 || long[longKey(first, rest)] === 1) && visit(base + i)) return;
+        }
         inside = inWord[view.getUint8(i)] ?? 0;
-      }
-      for (let n = 0; n < count; n++) {
-        const at = places[n] ?? 0;
-        const first = view.getUint32(at, true) & 0x1f1f1f1f;
-        const rest = view.getUint16(at + 4, true) & 0x1f1f;
-        if ((short[shortKey(first)] === 1 || long[longKey(first, rest)] === 1) && visit(base + at)) return;
       }
     }
   }

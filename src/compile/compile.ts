@@ -7,7 +7,7 @@ import { BUILT_IN } from "./builtin.ts";
 import { type CompileContext, CompileError } from "./context.ts";
 import { builtIn, compileEndpoint, finishSteps, recordHooks, requestSteps, thirdParty } from "./endpoint.ts";
 import { edited } from "./guardrail.ts";
-import { makeHost, type Services } from "./host.ts";
+import { makeHost, type Platform } from "./host.ts";
 import type { InstancePool } from "./instances.ts";
 import type { CompiledConfig, CompiledEndpoint, CompiledProject } from "./model.ts";
 import { authenticatePart } from "./parts.ts";
@@ -17,7 +17,7 @@ export interface CompileInput {
   readonly config: ResolvedConfig;
   readonly hash: string;
   readonly registry: Registry;
-  readonly services: Services;
+  readonly platform: Platform;
   readonly pool: InstancePool;
   readonly upstream: () => Promise<UpstreamClient>;
 }
@@ -74,7 +74,7 @@ async function compileProject(context: CompileContext, project: ProjectConfig): 
 }
 
 async function makeContext(input: CompileInput): Promise<CompileContext> {
-  const { config, registry, services, upstream } = input;
+  const { config, registry, platform, upstream } = input;
   const lease = input.pool.lease();
   const own = new Set<Plugin>(BUILT_IN);
   const redact = await redactor(input);
@@ -82,13 +82,13 @@ async function makeContext(input: CompileInput): Promise<CompileContext> {
   return {
     config,
     registry,
-    services,
+    platform,
     lease,
     upstream,
     hostFor(plugin) {
       let host = hosts.get(plugin);
       if (host === undefined) {
-        host = makeHost({ services, plugin: plugin.name, builtIn: own.has(plugin), redact });
+        host = makeHost({ platform, plugin: plugin.name, builtIn: own.has(plugin), redact });
         hosts.set(plugin, host);
       }
       return host;
@@ -104,10 +104,10 @@ async function makeContext(input: CompileInput): Promise<CompileContext> {
 }
 
 /** Redaction for logs is the built-in PII filter in mask mode; what it cannot judge at once is left out whole. */
-async function redactor({ config, registry, services }: CompileInput): Promise<(text: string) => string> {
+async function redactor({ config, registry, platform }: CompileInput): Promise<(text: string) => string> {
   const pii = registry.guardrails.get("pii");
   if (config.log.content !== "redacted" || pii === undefined) return () => "[REDACTED]";
-  const host = makeHost({ services, plugin: "pii", builtIn: true, redact: () => "[REDACTED]" });
+  const host = makeHost({ platform, plugin: "pii", builtIn: true, redact: () => "[REDACTED]" });
   // The options are the plugin's own words for its strictest form.
   const guard = await pii.setup({ mode: "mask" } as never, host);
   return (text) => {

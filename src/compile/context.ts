@@ -2,14 +2,14 @@
 import type { ResolvedConfig, SourcePlace } from "../config/model.ts";
 import type { Host, Plugin } from "../plugin/index.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
-import type { Services } from "./host.ts";
+import type { Platform } from "./host.ts";
 import type { InstanceLease } from "./instances.ts";
 import type { Registry } from "./registry.ts";
 
 export interface CompileContext {
   readonly config: ResolvedConfig;
   readonly registry: Registry;
-  readonly services: Services;
+  readonly platform: Platform;
   readonly lease: InstanceLease;
   hostFor(plugin: Plugin): Host;
   /** The HTTP client to providers, loaded when the first provider needs it. */

@@ -115,7 +115,7 @@ async function guardrail(context: CompileContext, use: GuardrailUse): Promise<Pl
       () => plugin.setup(use.options as never, context.hostFor(plugin)),
       (guard) => guard.close?.(),
     );
-    const { clock, log } = context.services;
+    const { clock, log } = context.platform;
     const hooks = guardrailHooks({ name: plugin.name, guardrail: made, use, clock, log });
     return { stage: STAGES.indexOf("guard"), plugin: plugin.name, hooks };
   });

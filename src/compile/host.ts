@@ -1,11 +1,11 @@
-/** What is handed to each plugin at setup, made from the gateway's services: the same for built-in and third-party ones. */
+/** What is handed to each plugin at setup, made from the gateway's platform: the same for built-in and third-party ones. */
 import { LRUCache } from "lru-cache";
 import { compileSchema } from "../base/json-schema.ts";
 import type { Clock, Host, JsonSchema, Logger, Metrics, Random, SchemaCheck } from "../plugin/index.ts";
 import type { StateStore } from "../state/store.ts";
 
 /** What the gateway offers its plugins; one object for the life of the process. */
-export interface Services {
+export interface Platform {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -15,7 +15,7 @@ export interface Services {
 }
 
 /** Conversations of the built-in stages are kept apart from those of third-party plugins under this name. */
-const OWN_SESSIONS = "chat";
+const OWN_SESSIONS = "chat/";
 
 /** Compiled schemas, by their text: an unchanged schema is not compiled again on reload. */
 const schemas = new LRUCache<string, SchemaCheck>({ max: 20_000 });
@@ -33,28 +33,28 @@ function compiled(schema: JsonSchema): SchemaCheck {
 }
 
 export interface HostNeeds {
-  readonly services: Services;
+  readonly platform: Platform;
   readonly plugin: string;
   readonly builtIn: boolean;
   readonly redact: (text: string) => string;
 }
 
-export function makeHost({ services, plugin, builtIn, redact }: HostNeeds): Host {
-  const { store, log } = services;
-  const scope = builtIn ? OWN_SESSIONS : `plugin:${plugin}`;
+export function makeHost({ platform, plugin, builtIn, redact }: HostNeeds): Host {
+  const { store, log } = platform;
+  const scope = builtIn ? OWN_SESSIONS : `plugin:${plugin}/`;
   return Object.freeze({
     plugin,
     log: builtIn ? log : named(log, plugin),
-    clock: services.clock,
-    random: services.random,
+    clock: platform.clock,
+    random: platform.random,
     schemas: { compile: compiled },
     sessions: {
-      open: (owner, id, ttlMs) => store.sessions.open(scope, owner, id, ttlMs),
-      peekCharacters: (owner, id) => store.sessions.peekCharacters(scope, owner, id),
-      delete: (owner, id) => store.sessions.delete(scope, owner, id),
+      open: (owner, id, ttlMs, caller) => store.sessions.open(scope + owner, id, ttlMs, caller),
+      peekCharacters: (owner, id) => store.sessions.peekCharacters(scope + owner, id),
+      delete: (owner, id) => store.sessions.delete(scope + owner, id),
     },
-    metrics: services.metrics,
-    requestLog: services.requestLog,
+    metrics: platform.metrics,
+    requestLog: platform.requestLog,
     redact,
   } satisfies Host);
 }

@@ -21,10 +21,10 @@ import type { UpstreamClient } from "../upstream/client.ts";
 import { generationsAlive, LiveGeneration } from "./generation.ts";
 import { type Loaded, load } from "./load.ts";
 import { Loader } from "./loader.ts";
-import { createServices, type GatewayServices, type ServiceOptions } from "./services.ts";
+import { createPlatform, type GatewayPlatform, type PlatformOptions } from "./platform.ts";
 import { ConfigWatch } from "./watch.ts";
 
-export interface GatewayOptions extends ServiceOptions {
+export interface GatewayOptions extends PlatformOptions {
   /** File or directory. */
   readonly configPath: string;
   readonly overlays?: readonly string[];
@@ -77,8 +77,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   if (loaded.config === undefined || loaded.errors.length > 0) {
     throw new ConfigError(loaded.errors, loaded.warnings);
   }
-  const services = createServices(loaded.config, options);
-  const gateway = new RunningGateway(options, services, loaded.config);
+  const platform = createPlatform(loaded.config, options);
+  const gateway = new RunningGateway(options, platform, loaded.config);
   await gateway.begin(loaded);
   return gateway;
 }
@@ -97,8 +97,8 @@ function requestOf(options: GatewayOptions): LoadRequest {
 const FIXED = ["server", "admin", "state"] as const;
 
 class RunningGateway implements Gateway, SurfaceContext {
-  readonly rt: GatewayServices;
-  readonly random: GatewayServices["random"];
+  readonly rt: GatewayPlatform;
+  readonly random: GatewayPlatform["random"];
   readonly open = new OpenCalls();
   draining = false;
   config: ResolvedConfig;
@@ -117,19 +117,19 @@ class RunningGateway implements Gateway, SurfaceContext {
   #reloading: Promise<unknown> = Promise.resolve();
   #stopping: Promise<void> | undefined;
 
-  constructor(options: GatewayOptions, services: GatewayServices, config: ResolvedConfig) {
+  constructor(options: GatewayOptions, platform: GatewayPlatform, config: ResolvedConfig) {
     this.#options = options;
-    this.rt = services;
-    this.random = services.random;
+    this.rt = platform;
+    this.random = platform.random;
     this.config = config;
     this.#started = config;
-    const { clock } = services;
+    const { clock } = platform;
     this.#loader = new Loader(clock);
     if (options.watch !== false) {
       this.#watch = new ConfigWatch({ clock, changed: async () => void (await this.reload()) });
     }
-    services.metrics.gauge("sluice_open_calls", "Calls that have not ended", () => this.open.size);
-    services.metrics.gauge("sluice_generations", "Configurations in being", generationsAlive);
+    platform.metrics.gauge("sluice_open_calls", "Calls that have not ended", () => this.open.size);
+    platform.metrics.gauge("sluice_generations", "Configurations in being", generationsAlive);
   }
 
   get store(): StateStore {
@@ -243,7 +243,7 @@ class RunningGateway implements Gateway, SurfaceContext {
       config: usable,
       hash,
       registry,
-      services: this.rt,
+      platform: this.rt,
       pool: this.#pool,
       upstream: () => this.#upstreamClient(),
     }).catch((thrown: unknown) => {

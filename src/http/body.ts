@@ -4,7 +4,11 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock, GatewayError } from "../plugin/index.ts";
 import { reject } from "../plugin/index.ts";
 
-export interface BodyLimits {
+/** What is read, and how much of it for how long. */
+export interface BodySource {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly clock: Clock;
   readonly maxBytes: number;
   readonly timeoutMs: number;
 }
@@ -16,17 +20,12 @@ export type JsonBody = Readonly<Record<string, unknown>>;
 export const DEPTH_MAX = 64;
 
 /**
- * Reads and parses the body, then calls `done` once; never when the client leaves before the end. Callbacks, not a
- * promise: a body that comes in one piece costs one event and no turn of the loop.
+ * Reads and parses the body, then calls `done` once; when the client leaves before the end that is when the time is up.
+ * Callbacks, not a promise: a body that comes in one piece costs one event and no turn of the loop.
  */
-export function readJsonBody(
-  req: IncomingMessage,
-  res: ServerResponse,
-  clock: Clock,
-  limits: BodyLimits,
-  done: (body: JsonBody | GatewayError) => void,
-): void {
-  const refusal = refusedByHead(req, limits);
+export function readJsonBody(source: BodySource, done: (body: JsonBody | GatewayError) => void): void {
+  const { req, res, clock, maxBytes, timeoutMs } = source;
+  const refusal = refusedByHead(req, maxBytes);
   if (refusal !== undefined) return done(refusal);
   if (req.headers.expect !== undefined) res.writeContinue();
 
@@ -38,28 +37,24 @@ export function readJsonBody(
     if (over) return;
     over = true;
     timer.cancel();
-    req.removeAllListeners("data");
     done(body);
   };
-  const timer = clock.after(limits.timeoutMs, () => finish(reject("body_too_slow", { ms: limits.timeoutMs })));
+  const timer = clock.after(timeoutMs, () => finish(reject("body_too_slow", { ms: timeoutMs })));
   req.on("data", (chunk: Buffer) => {
+    if (over) return;
     bytes += chunk.length;
-    if (bytes > limits.maxBytes) return finish(reject("body_too_large", { max: limits.maxBytes }));
-    if (first === undefined) first = chunk;
+    if (bytes > maxBytes) finish(reject("body_too_large", { max: maxBytes }));
+    else if (first === undefined) first = chunk;
     else (rest ??= [first]).push(chunk);
   });
   req.on("end", () => finish(parseJsonObject(rest === undefined ? first : Buffer.concat(rest))));
-  req.on("close", () => {
-    over = true;
-    timer.cancel();
-  });
 }
 
 /** What the head alone gives away, in the contract's order: 413, 415. */
-function refusedByHead(req: IncomingMessage, limits: BodyLimits): GatewayError | undefined {
+function refusedByHead(req: IncomingMessage, maxBytes: number): GatewayError | undefined {
   const length = req.headers["content-length"];
-  if (length !== undefined && Number(length) > limits.maxBytes) {
-    return reject("body_too_large", { max: limits.maxBytes });
+  if (length !== undefined && Number(length) > maxBytes) {
+    return reject("body_too_large", { max: maxBytes });
   }
   const type = req.headers["content-type"];
   if (type !== undefined && type !== "application/json" && !isJsonType(type)) return reject("body_not_json", {});

@@ -2,10 +2,11 @@
  * A node:http server with a limit on everything a peer decides: bytes and time of the head, connections, idle time.
  * Knows no route; what the HTTP parser refuses is answered here, in the usual error body.
  */
+import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { type GatewayError, reject } from "../plugin/index.ts";
-import { errorBody } from "./respond.ts";
+import { errorBody, sendError } from "./respond.ts";
 
 /** Bytes of request line and headers. */
 const HEAD_BYTES_MAX = 16_384;
@@ -15,6 +16,8 @@ const HEAD_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 72_000;
 /** Open connections; more are refused by the kernel's queue. */
 const CONNECTIONS_MAX = 20_000;
+/** How often connections that have become idle are closed while the server drains. */
+const SWEEP_MS = 50;
 /** How often timeouts of heads are looked at. */
 const CHECK_MS = 2_000;
 
@@ -50,12 +53,20 @@ export function httpServer({ host, port, handle }: HttpServerOptions): HttpServe
   server.on("request", handle);
   // A body announced with `Expect: 100-continue` is asked for when it is read, not before the token is accepted.
   server.on("checkContinue", handle);
+  server.on("checkExpectation", (req: IncomingMessage, res: ServerResponse) => {
+    sendError(req, res, reject("expectation_failed", {}), ["X-Request-Id", randomUUID()]);
+  });
   server.on("clientError", answerParserError);
   return {
     listen: () => listen(server, host, port),
     drain: () =>
       new Promise((resolve) => {
-        server.close(() => resolve());
+        // A connection whose last answer is out becomes idle only then, and nobody says so.
+        const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+        server.close(() => {
+          clearInterval(sweep);
+          resolve();
+        });
         server.closeIdleConnections();
       }),
     destroy: () => server.closeAllConnections(),
@@ -78,7 +89,7 @@ function answerParserError(error: NodeJS.ErrnoException, socket: Socket): void {
   const refusal = parserRefusal(error.code);
   const body = errorBody(refusal);
   socket.end(
-    `HTTP/1.1 ${refusal.status} ${REASONS[refusal.status] ?? "Bad Request"}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${crypto.randomUUID()}\r\nX-Should-Retry: false\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${refusal.status} ${REASONS[refusal.status] ?? "Bad Request"}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${randomUUID()}\r\nX-Should-Retry: false\r\nConnection: close\r\n\r\n${body}`,
   );
 }
 

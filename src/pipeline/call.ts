@@ -9,6 +9,7 @@ import type {
   Clock,
   EndpointRef,
   Exchange,
+  Logger,
   Message,
   ProjectRef,
   Scope,
@@ -17,7 +18,7 @@ import type {
   TokenRef,
   VerdictRecord,
 } from "../plugin/index.ts";
-import type { Reservation } from "../state/store.ts";
+import type { Reservation, StateStore } from "../state/store.ts";
 
 /** Before authenticate has accepted a token. */
 export const NO_TOKEN: TokenRef = Object.freeze({
@@ -35,8 +36,16 @@ export const NO_ENDPOINT: EndpointRef = Object.freeze({ uuid: "", slug: "", name
 const NO_MESSAGES: readonly Message[] = Object.freeze([]);
 const NO_BODY: Readonly<Record<string, unknown>> = Object.freeze({});
 
+/** What every call needs of the gateway. */
+export interface Runtime {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly store: StateStore;
+}
+
 /** What is known of a call when its head has been read. */
 export interface Arrival {
+  readonly rt: Runtime;
   readonly requestId: string;
   readonly surface: Surface;
   readonly scope: Scope;
@@ -51,6 +60,7 @@ export interface Arrival {
 }
 
 export class Call implements Exchange {
+  readonly rt: Runtime;
   readonly requestId: string;
   readonly surface: Surface;
   readonly scope: Scope;
@@ -104,6 +114,7 @@ export class Call implements Exchange {
   readonly stageMs: number[] = [-1, -1, -1, -1, -1, -1, -1, -1, -1];
 
   constructor(arrival: Arrival) {
+    this.rt = arrival.rt;
     this.requestId = arrival.requestId;
     this.surface = arrival.surface;
     this.scope = arrival.scope;
@@ -143,8 +154,8 @@ export class Call implements Exchange {
   }
 
   /** Gives the call up after so long, upstream included. `endCall` takes the deadline back. */
-  limitTime(clock: Clock, timeoutMs: number): void {
-    this.deadline = clock.after(timeoutMs, () => this.cancel("timeout"));
+  limitTime(timeoutMs: number): void {
+    this.deadline = this.rt.clock.after(timeoutMs, () => this.cancel("timeout"));
   }
 
   claim(claim: Claim): void {

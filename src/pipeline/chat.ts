@@ -8,14 +8,14 @@ import { isGatewayError, isPromise, reject, STAGES } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
 import { closeMoney, endCall, estimateUsage, guarded, type Ending } from "./end.ts";
 import type { Reply } from "./reply.ts";
-import { crashed, runCommit, runRequest, runResponse, type Runtime } from "./run.ts";
+import { crashed, runCommit, runRequest, runResponse } from "./run.ts";
 import { type PumpOwner, StreamPump } from "./stream.ts";
 
 const CALL_STAGE = { stage: STAGES.indexOf("call"), plugin: "call" };
 
 /** Runs the call to its end. Whatever happens, exactly one reply is made and exactly one end is recorded. */
-export function runChat(rt: Runtime, x: Call, endpoint: CompiledEndpoint, reply: Reply): void {
-  new ChatRun(rt, x, endpoint, reply).start();
+export function runChat(x: Call, endpoint: CompiledEndpoint, reply: Reply): void {
+  new ChatRun(x, endpoint, reply).start();
 }
 
 /** A finished answer in the shape of a stream: one event with all its text, then the end. */
@@ -37,7 +37,6 @@ function wholeAsStream(result: ChatResult): AnswerStream {
 }
 
 class ChatRun implements PumpOwner {
-  readonly #rt: Runtime;
   readonly #x: Call;
   readonly #endpoint: CompiledEndpoint;
   readonly #reply: Reply;
@@ -45,8 +44,7 @@ class ChatRun implements PumpOwner {
   /** The provider's whole answer, once there is one: whatever is refused after it has been paid for. */
   #answered: ChatResult | undefined;
 
-  constructor(rt: Runtime, x: Call, endpoint: CompiledEndpoint, reply: Reply) {
-    this.#rt = rt;
+  constructor(x: Call, endpoint: CompiledEndpoint, reply: Reply) {
     this.#x = x;
     this.#endpoint = endpoint;
     this.#reply = reply;
@@ -54,7 +52,7 @@ class ChatRun implements PumpOwner {
   }
 
   start(): void {
-    const outcome = runRequest(this.#rt, this.#x, this.#endpoint.request);
+    const outcome = runRequest(this.#x, this.#endpoint.request);
     if (isPromise(outcome)) outcome.then((settled) => this.#afterRequest(settled));
     else this.#afterRequest(outcome);
   }
@@ -68,18 +66,18 @@ class ChatRun implements PumpOwner {
 
   #ask(): void {
     const x = this.#x;
-    x.enter(CALL_STAGE.stage, this.#rt.clock.monotonicMs());
+    x.enter(CALL_STAGE.stage, this.#x.rt.clock.monotonicMs());
     x.asked = true;
     let answer: MaybePromise<Answer>;
     try {
       answer = this.#endpoint.call(x, this.#endpoint.targets);
     } catch (thrown) {
-      answer = crashed(this.#rt, x, CALL_STAGE, thrown);
+      answer = crashed(x, CALL_STAGE, thrown);
     }
     if (!isPromise(answer)) return this.#afterCall(answer);
     answer.then(
       (settled) => this.#afterCall(settled),
-      (thrown: unknown) => this.#afterCall(crashed(this.#rt, x, CALL_STAGE, thrown)),
+      (thrown: unknown) => this.#afterCall(crashed(x, CALL_STAGE, thrown)),
     );
   }
 
@@ -102,7 +100,7 @@ class ChatRun implements PumpOwner {
 
   #whole(provided: ChatResult): void {
     this.#answered = provided;
-    const result = runResponse(this.#rt, this.#x, this.#endpoint.response, provided);
+    const result = runResponse(this.#x, this.#endpoint.response, provided);
     if (isPromise(result)) result.then((settled) => this.#afterResponse(settled));
     else this.#afterResponse(result);
   }
@@ -113,7 +111,7 @@ class ChatRun implements PumpOwner {
     if (isGatewayError(result)) return this.#refuse(result, result.status === 502 ? "failed" : "refused");
     const usage = result.usage ?? estimateUsage(x, this.#answered?.content.length ?? 0);
     this.#store(result, usage, (costNanoUsd) => {
-      x.firstByteMs = this.#rt.clock.monotonicMs();
+      x.firstByteMs = this.#x.rt.clock.monotonicMs();
       this.#reply.whole(x, result, usage);
       this.#end({ outcome: "done", status: 200, error: undefined, result, usage, costNanoUsd });
     });
@@ -123,16 +121,15 @@ class ChatRun implements PumpOwner {
   #store(result: ChatResult, usage: Usage, answer: (costNanoUsd: number) => void): void {
     const failed = (error: GatewayError): void => this.#refuse(error, "failed");
     guarded(
-      this.#rt,
       this.#x,
-      () => runCommit(this.#rt, this.#x, this.#endpoint.commit, result),
+      () => runCommit(this.#x, this.#endpoint.commit, result),
       (error) => {
         if (this.#x.ended) return;
         if (error !== undefined) return failed(error);
         // An answer that no provider gave costs nothing.
         const used = this.#x.asked ? usage : undefined;
-        const cost = (): MaybePromise<number> => closeMoney(this.#rt, this.#x, used);
-        guarded(this.#rt, this.#x, cost, (nanoUsd) => this.#x.ended || answer(nanoUsd), failed);
+        const cost = (): MaybePromise<number> => closeMoney(this.#x, used);
+        guarded(this.#x, cost, (nanoUsd) => this.#x.ended || answer(nanoUsd), failed);
       },
       failed,
     );
@@ -140,7 +137,7 @@ class ChatRun implements PumpOwner {
 
   #stream(answer: AnswerStream): void {
     const outlet = this.#reply.events(this.#x);
-    const pump = new StreamPump(this.#rt, this.#x, this.#endpoint, { answer, outlet, owner: this });
+    const pump = new StreamPump(this.#x, this.#endpoint, { answer, outlet, owner: this });
     this.#pump = pump;
     answer.attach(pump);
   }
@@ -164,7 +161,7 @@ class ChatRun implements PumpOwner {
     const part = this.#pump?.cancel();
     if (part !== undefined) this.#answered = { ...part.result, usage: part.usage };
     if (x.cancelled === "client_gone") return this.#close(undefined, "client_gone");
-    const ms = Math.round(this.#rt.clock.monotonicMs() - x.startedMonotonicMs);
+    const ms = Math.round(this.#x.rt.clock.monotonicMs() - x.startedMonotonicMs);
     this.#close(x.cancelled === "timeout" ? reject("request_timeout", { ms }) : reject("draining", {}), "failed");
   }
 
@@ -184,10 +181,10 @@ class ChatRun implements PumpOwner {
       const status = error?.status ?? 499;
       this.#end({ outcome, status, error, result: answered, usage, costNanoUsd });
     };
-    guarded(this.#rt, x, () => closeMoney(this.#rt, x, usage), finish, () => finish(0));
+    guarded(x, () => closeMoney(x, usage), finish, () => finish(0));
   }
 
   #end(ending: Ending): void {
-    endCall(this.#rt, this.#x, this.#endpoint.finish, ending);
+    endCall(this.#x, this.#endpoint.finish, ending);
   }
 }

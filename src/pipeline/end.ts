@@ -6,7 +6,7 @@ import type { FinishStep } from "../compile/model.ts";
 import type { CallEnd, ChatResult, GatewayError, MaybePromise, Usage } from "../plugin/index.ts";
 import { estimateTokens, isPromise } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
-import { crashed, releaseReservation, runFinish, settleReservation, type Runtime } from "./run.ts";
+import { crashed, releaseReservation, runFinish, settleReservation } from "./run.ts";
 
 /** Usage by the 4-characters rule, for answers whose provider reported none (CONTRACT section 6). */
 export function estimateUsage(x: Call, completionCharacters: number): Usage {
@@ -21,12 +21,12 @@ export function estimateUsage(x: Call, completionCharacters: number): Usage {
  * Ends the money side. With `usage` the actual cost is settled; without it the call had no answer: it costs its input
  * estimate when a provider had taken it on (or may have, when it was given up), and nothing otherwise.
  */
-export function closeMoney(rt: Runtime, x: Call, usage: Usage | undefined): MaybePromise<number> {
+export function closeMoney(x: Call, usage: Usage | undefined): MaybePromise<number> {
   if (x.priced === undefined) return 0;
   let cost = 0;
   if (usage !== undefined) cost = x.priced.costNanoUsd(usage);
   else if (mayBeBilled(x)) cost = x.priced.inputNanoUsd;
-  const closed = cost > 0 || usage !== undefined ? settleReservation(rt, x, cost) : releaseReservation(rt, x);
+  const closed = cost > 0 || usage !== undefined ? settleReservation(x, cost) : releaseReservation(x);
   return isPromise(closed) ? closed.then(() => cost) : cost;
 }
 
@@ -47,17 +47,17 @@ export interface Ending {
 }
 
 /** Tells the finish hooks and lets the generation go. The second call for one call does nothing. */
-export function endCall(rt: Runtime, x: Call, steps: readonly FinishStep[], ending: Ending): void {
+export function endCall(x: Call, steps: readonly FinishStep[], ending: Ending): void {
   if (x.ended) return;
   x.ended = true;
   x.owner = undefined;
   x.onCancel(undefined);
   x.deadline?.cancel();
-  const nowMs = rt.clock.monotonicMs();
+  const nowMs = x.rt.clock.monotonicMs();
   x.enter(-1, nowMs);
   const last = x.attempts.at(-1);
   // Field by field: spreading costs microseconds, and this runs on every call.
-  const finished = runFinish(rt, x, steps, {
+  const finished = runFinish(x, steps, {
     outcome: ending.outcome,
     status: ending.status,
     error: ending.error,
@@ -77,20 +77,19 @@ export function endCall(rt: Runtime, x: Call, steps: readonly FinishStep[], endi
   else lease?.release();
 }
 
-/** Runs `step` and hands a thrown or rejected store error to `failed` instead of losing the call. */
+/** Runs `step` and hands a thrown or rejected error (the store's, say) to `failed` instead of losing the call. */
 export function guarded<T>(
-  rt: Runtime,
   x: Call,
   step: () => MaybePromise<T>,
-  then: (value: T) => void,
+  next: (value: T) => void,
   failed: (error: GatewayError) => void,
 ): void {
-  const where = { stage: x.stage < 0 ? 0 : x.stage, plugin: "gateway" };
+  const caught = (thrown: unknown): void => failed(crashed(x, { stage: x.stage, plugin: "gateway" }, thrown));
   try {
     const value = step();
-    if (isPromise(value)) value.then(then).catch((thrown: unknown) => failed(crashed(rt, x, where, thrown)));
-    else then(value);
+    if (isPromise(value)) value.then(next).catch(caught);
+    else next(value);
   } catch (thrown) {
-    failed(crashed(rt, x, where, thrown));
+    caught(thrown);
   }
 }

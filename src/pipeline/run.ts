@@ -6,9 +6,7 @@ import type { CommitStep, FinishStep, RequestStep, ResponseStep } from "../compi
 import type {
   CallEnd,
   ChatResult,
-  Clock,
   GatewayError,
-  Logger,
   MaybePromise,
   Outcome,
 } from "../plugin/index.ts";
@@ -16,41 +14,29 @@ import { isGatewayError, isPromise, reject, STAGES } from "../plugin/index.ts";
 import type { StateStore } from "../state/store.ts";
 import type { Call } from "./call.ts";
 
-/** What the runners need of the gateway. */
-export interface Runtime {
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly store: StateStore;
-}
-
 /** Down the chain until a hook refuses or answers; undefined when all let the call pass. */
-export function runRequest(
-  rt: Runtime,
-  x: Call,
-  steps: readonly RequestStep[],
-  from = 0,
-): MaybePromise<Outcome> {
+export function runRequest(x: Call, steps: readonly RequestStep[], from = 0): MaybePromise<Outcome> {
   for (let i = from; i < steps.length; i++) {
     const step = steps[i];
     if (step === undefined) break;
-    if (step.stage !== x.stage) x.enter(step.stage, rt.clock.monotonicMs());
+    if (step.stage !== x.stage) x.enter(step.stage, x.rt.clock.monotonicMs());
     let outcome: MaybePromise<Outcome>;
     try {
-      outcome = step.run === "decide" ? decideClaims(rt, x) : step.run(x);
+      outcome = step.run === "decide" ? decideClaims(x) : step.run(x);
     } catch (thrown) {
-      return crashed(rt, x, step, thrown);
+      return crashed(x, step, thrown);
     }
     if (outcome === undefined) continue;
     if (isPromise(outcome)) {
       return outcome.then(
         (settled) => {
-          if (settled !== undefined) return stopped(rt, x, settled);
-          return x.ended ? undefined : runRequest(rt, x, steps, i + 1);
+          if (settled !== undefined) return stopped(x, settled);
+          return x.ended ? undefined : runRequest(x, steps, i + 1);
         },
-        (thrown: unknown) => crashed(rt, x, step, thrown),
+        (thrown: unknown) => crashed(x, step, thrown),
       );
     }
-    return stopped(rt, x, outcome);
+    return stopped(x, outcome);
   }
   return undefined;
 }
@@ -59,14 +45,14 @@ export function runRequest(
  * A hook that made claims and then refused is asked after its claims: they are decided first, so that a call over the
  * per-request token cap keeps its place in the rate windows, and 429 comes before 422 (CONTRACT section 6).
  */
-function stopped(rt: Runtime, x: Call, outcome: Outcome): MaybePromise<Outcome> {
+function stopped(x: Call, outcome: Outcome): MaybePromise<Outcome> {
   if (x.claims.length === 0) return outcome;
-  const decided = decideClaims(rt, x);
+  const decided = decideClaims(x);
   return isPromise(decided) ? decided.then((refusal) => refusal ?? outcome) : (decided ?? outcome);
 }
 
 /** Puts the claims made so far to the store, all or nothing. */
-function decideClaims(rt: Runtime, x: Call): MaybePromise<GatewayError | undefined> {
+function decideClaims(x: Call): MaybePromise<GatewayError | undefined> {
   const claims = x.claims;
   if (claims.length === 0) return undefined;
   x.claims = [];
@@ -74,7 +60,7 @@ function decideClaims(rt: Runtime, x: Call): MaybePromise<GatewayError | undefin
     if (admission.admitted) {
       x.reservation = admission.reservation;
       // Admitted after the call was given up: nobody is left to spend it.
-      if (x.ended) return void releaseReservation(rt, x);
+      if (x.ended) return void releaseReservation(x);
       return undefined;
     }
     const refused = claims[admission.refused];
@@ -83,29 +69,28 @@ function decideClaims(rt: Runtime, x: Call): MaybePromise<GatewayError | undefin
       ? refused.refuse(admission.retryAfterSeconds)
       : refused.refuse(admission.spentNanoUsd);
   };
-  const admission = rt.store.admit(x.requestId, claims);
+  const admission = x.rt.store.admit(x.requestId, claims);
   return isPromise(admission) ? admission.then(settle) : settle(admission);
 }
 
 /** Gives back what was reserved, if anything is still held. */
-export function releaseReservation(rt: Runtime, x: Call): MaybePromise<void> {
+export function releaseReservation(x: Call): MaybePromise<void> {
   const held = x.reservation;
   if (held === undefined) return;
   x.reservation = undefined;
-  return rt.store.release(held);
+  return x.rt.store.release(held);
 }
 
 /** Puts the cost in the place of what was reserved, if anything is still held. */
-export function settleReservation(rt: Runtime, x: Call, costNanoUsd: number): MaybePromise<void> {
+export function settleReservation(x: Call, costNanoUsd: number): MaybePromise<void> {
   const held = x.reservation;
   if (held === undefined) return;
   x.reservation = undefined;
-  return rt.store.settle(held, costNanoUsd);
+  return x.rt.store.settle(held, costNanoUsd);
 }
 
 /** Up the chain: each hook may change or refuse the answer. */
 export function runResponse(
-  rt: Runtime,
   x: Call,
   steps: readonly ResponseStep[],
   result: ChatResult,
@@ -115,19 +100,19 @@ export function runResponse(
   for (let i = from; i < steps.length; i++) {
     const step = steps[i];
     if (step === undefined) break;
-    if (step.stage !== x.stage) x.enter(step.stage, rt.clock.monotonicMs());
+    if (step.stage !== x.stage) x.enter(step.stage, x.rt.clock.monotonicMs());
     try {
       const next = step.run(x, current);
       if (isPromise(next)) {
         return next.then(
-          (settled) => (isGatewayError(settled) ? settled : runResponse(rt, x, steps, settled, i + 1)),
-          (thrown: unknown) => crashed(rt, x, step, thrown),
+          (settled) => (isGatewayError(settled) ? settled : runResponse(x, steps, settled, i + 1)),
+          (thrown: unknown) => crashed(x, step, thrown),
         );
       }
       if (isGatewayError(next)) return next;
       current = next;
     } catch (thrown) {
-      return crashed(rt, x, step, thrown);
+      return crashed(x, step, thrown);
     }
   }
   return current;
@@ -135,7 +120,6 @@ export function runResponse(
 
 /** Stores what must be stored before the client has its last byte. undefined when all went well. */
 export function runCommit(
-  rt: Runtime,
   x: Call,
   steps: readonly CommitStep[],
   result: ChatResult,
@@ -148,28 +132,28 @@ export function runCommit(
       const done = step.run(x, result);
       if (isPromise(done)) {
         return done.then(
-          () => runCommit(rt, x, steps, result, i + 1),
-          (thrown: unknown) => crashed(rt, x, step, thrown),
+          () => runCommit(x, steps, result, i + 1),
+          (thrown: unknown) => crashed(x, step, thrown),
         );
       }
     } catch (thrown) {
-      return crashed(rt, x, step, thrown);
+      return crashed(x, step, thrown);
     }
   }
   return undefined;
 }
 
 /** Tells every hook how the call ended. One that fails is logged and keeps none of the others from hearing. */
-export function runFinish(rt: Runtime, x: Call, steps: readonly FinishStep[], end: CallEnd): MaybePromise<void> {
+export function runFinish(x: Call, steps: readonly FinishStep[], end: CallEnd): MaybePromise<void> {
   let pending: Promise<void>[] | undefined;
   for (const step of steps) {
     try {
       const done = step.run(x, end);
       if (isPromise(done)) {
-        (pending ??= []).push(done.catch((thrown: unknown) => void crashed(rt, x, step, thrown)));
+        (pending ??= []).push(done.catch((thrown: unknown) => void crashed(x, step, thrown)));
       }
     } catch (thrown) {
-      crashed(rt, x, step, thrown);
+      crashed(x, step, thrown);
     }
   }
   return pending === undefined ? undefined : Promise.all(pending).then(() => undefined);
@@ -177,12 +161,11 @@ export function runFinish(rt: Runtime, x: Call, steps: readonly FinishStep[], en
 
 /** A thrown error is a bug of the plugin: told to the log whole, to the client not at all. */
 export function crashed(
-  rt: Runtime,
   x: Call,
   step: { readonly stage: number; readonly plugin: string },
   thrown: unknown,
 ): GatewayError {
-  rt.log.error(
+  x.rt.log.error(
     { request_id: x.requestId, plugin: step.plugin, stage: STAGES[step.stage] ?? "", err: thrown },
     "a plugin threw",
   );

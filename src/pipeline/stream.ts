@@ -19,7 +19,7 @@ import { isGatewayError, isPromise } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
 import { estimateUsage } from "./end.ts";
 import type { EventOutlet } from "./reply.ts";
-import { crashed, type Runtime } from "./run.ts";
+import { crashed } from "./run.ts";
 
 /** A comment keeps a stream open that has been silent for so long (CONTRACT section 4). */
 export const KEEP_ALIVE_MS = 15_000;
@@ -35,7 +35,6 @@ export interface PumpOwner {
 }
 
 export class StreamPump implements ChunkSink {
-  readonly #rt: Runtime;
   readonly #x: Call;
   readonly #answer: AnswerStream;
   readonly #outlet: EventOutlet;
@@ -58,8 +57,7 @@ export class StreamPump implements ChunkSink {
   #clientSlow = false;
   #over = false;
 
-  constructor(rt: Runtime, x: Call, endpoint: CompiledEndpoint, ends: PumpEnds) {
-    this.#rt = rt;
+  constructor(x: Call, endpoint: CompiledEndpoint, ends: PumpEnds) {
     this.#x = x;
     this.#answer = ends.answer;
     this.#outlet = ends.outlet;
@@ -68,9 +66,9 @@ export class StreamPump implements ChunkSink {
       const hook = run(x);
       if (hook !== undefined) this.#hooks.push({ stage, plugin, hook });
     }
-    const created = Math.floor(rt.clock.nowMs() / 1000);
+    const created = Math.floor(x.rt.clock.nowMs() / 1000);
     this.#head = `{"id":${JSON.stringify(ends.answer.id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(ends.answer.model)},"choices":[`;
-    this.#lastWriteMs = rt.clock.monotonicMs();
+    this.#lastWriteMs = x.rt.clock.monotonicMs();
     this.#armKeepAlive(KEEP_ALIVE_MS);
   }
 
@@ -142,13 +140,13 @@ export class StreamPump implements ChunkSink {
         if (isPromise(next)) {
           return next.then(
             (settled) => (settled === null || isGatewayError(settled) ? settled : this.#through(settled, i + 1)),
-            (thrown: unknown) => crashed(this.#rt, this.#x, step, thrown),
+            (thrown: unknown) => crashed(this.#x, step, thrown),
           );
         }
         if (next === null || isGatewayError(next)) return next;
         current = next;
       } catch (thrown) {
-        return crashed(this.#rt, this.#x, step, thrown);
+        return crashed(this.#x, step, thrown);
       }
     }
     return current;
@@ -182,12 +180,12 @@ export class StreamPump implements ChunkSink {
       if (isPromise(held)) {
         return held.then(
           (settled) => (settled === null || isGatewayError(settled) ? settled : this.#through(settled, index + 1)),
-          (thrown: unknown) => crashed(this.#rt, this.#x, step, thrown),
+          (thrown: unknown) => crashed(this.#x, step, thrown),
         );
       }
       return held === null || isGatewayError(held) ? held : this.#through(held, index + 1);
     } catch (thrown) {
-      return crashed(this.#rt, this.#x, step, thrown);
+      return crashed(this.#x, step, thrown);
     }
   }
 
@@ -266,7 +264,7 @@ export class StreamPump implements ChunkSink {
 
   #write(out: string): void {
     if (out === "") return;
-    const nowMs = this.#rt.clock.monotonicMs();
+    const nowMs = this.#x.rt.clock.monotonicMs();
     this.#lastWriteMs = nowMs;
     if (this.#x.firstByteMs === 0) this.#x.firstByteMs = nowMs;
     if (!this.#outlet.write(out)) {
@@ -304,9 +302,9 @@ export class StreamPump implements ChunkSink {
   }
 
   #armKeepAlive(delayMs: number): void {
-    this.#keepAlive = this.#rt.clock.after(delayMs, () => {
+    this.#keepAlive = this.#x.rt.clock.after(delayMs, () => {
       if (this.#over) return;
-      const silentMs = this.#rt.clock.monotonicMs() - this.#lastWriteMs;
+      const silentMs = this.#x.rt.clock.monotonicMs() - this.#lastWriteMs;
       if (silentMs >= KEEP_ALIVE_MS) this.#write(": keep-alive\n\n");
       this.#armKeepAlive(KEEP_ALIVE_MS - (silentMs >= KEEP_ALIVE_MS ? 0 : silentMs));
     });

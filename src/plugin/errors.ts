@@ -36,6 +36,7 @@ export const ERRORS = {
   body_too_large: { status: 413, message: "Request body exceeds <max> bytes." },
   body_not_json: { status: 415, message: "Content-Type must be application/json." },
   body_too_slow: { status: 408, message: "Request body was not received within <ms> ms." },
+  expectation_failed: { status: 417, message: "The only expectation that can be met is 100-continue." },
   malformed_http: { status: 400, message: "Malformed HTTP request." },
   request_head_too_slow: { status: 408, message: "Request headers were not received in time." },
   headers_too_large: { status: 431, message: "Request headers are too large." },

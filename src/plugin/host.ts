@@ -61,13 +61,25 @@ export type SchemaCheck = (value: unknown) => readonly string[] | undefined;
 export interface Sessions {
   /**
    * Opens a conversation for one call and holds it until `close`: a second call on it waits (8 may, the next is
-   * `busy`). `id` undefined makes a new one. `owner`: whoever may resume it; another owner finds nothing.
+   * `busy`). `id` undefined makes a new one. `owner`: whoever may resume it; another owner finds nothing. `caller`: the
+   * exchange it is opened for, so that a client that leaves gives its place in the queue up.
    */
-  open(owner: string, id: string | undefined, ttlMs: number): MaybePromise<OpenSession | "missing" | "busy">;
+  open(
+    owner: string,
+    id: string | undefined,
+    ttlMs: number,
+    caller?: Cancellable,
+  ): MaybePromise<OpenSession | "missing" | "busy">;
   /** Code units of the stored history, 0 when there is none: for estimates, without holding it. */
   peekCharacters(owner: string, id: string): MaybePromise<number>;
   /** True when there was one. */
   delete(owner: string, id: string): MaybePromise<boolean>;
+}
+
+/** Whoever may lose interest; every Exchange is one. */
+export interface Cancellable {
+  /** Runs `run` at most once, when the interest is gone; undefined takes it back. */
+  onCancel(run: (() => void) | undefined): void;
 }
 
 export interface OpenSession {

@@ -62,6 +62,7 @@ export type {
 } from "./exchange.ts";
 export { conversationOwner, slot } from "./exchange.ts";
 export type {
+  Cancellable,
   Clock,
   Host,
   Logger,

@@ -2,7 +2,7 @@
  * Conversations in memory: each held by one call at a time, the next ones waiting in the order they came. Bounded by
  * letting go of the one used least recently; one that a call holds is never let go.
  */
-import type { Clock, Message, OpenSession, Random } from "../plugin/index.ts";
+import type { Cancellable, Clock, Message, OpenSession, Random } from "../plugin/index.ts";
 import { type Linked, RecencyList } from "./recency-list.ts";
 import { SESSION_WAITERS_MAX, type SessionStore } from "./store.ts";
 
@@ -19,7 +19,6 @@ interface Waiter {
 class Conversation implements Linked<Conversation> {
   older: Conversation | undefined = undefined;
   newer: Conversation | undefined = undefined;
-  readonly scope: string;
   readonly owner: string;
   readonly id: string;
   history: readonly Message[] = [];
@@ -32,8 +31,7 @@ class Conversation implements Linked<Conversation> {
   held = true;
   readonly waiters: Waiter[] = [];
 
-  constructor(scope: string, owner: string, id: string) {
-    this.scope = scope;
+  constructor(owner: string, id: string) {
     this.owner = owner;
     this.id = id;
   }
@@ -63,17 +61,22 @@ export class SessionTable implements SessionStore {
     return this.#savedCount;
   }
 
-  open(scope: string, owner: string, id: string | undefined, ttlMs: number): Opened | Promise<Opened> {
+  open(
+    owner: string,
+    id: string | undefined,
+    ttlMs: number,
+    caller?: Cancellable,
+  ): Opened | Promise<Opened> {
     this.#expireSome();
     if (this.#closed) return "busy";
     if (id === undefined) {
       // All of them held: as many calls are under way as there may be conversations.
       if (this.#heldCount >= this.#maxSessions) return "busy";
-      const made = new Conversation(scope, owner, this.#random.uuid());
+      const made = new Conversation(owner, this.#random.uuid());
       this.#byId.set(made.id, made);
       return this.#hold(made, ttlMs);
     }
-    const found = this.#find(scope, owner, id);
+    const found = this.#find(owner, id);
     if (found === undefined) return "missing";
     if (!found.held) {
       if (this.#heldCount >= this.#maxSessions) return "busy";
@@ -82,18 +85,16 @@ export class SessionTable implements SessionStore {
       return this.#hold(found, ttlMs);
     }
     if (found.waiters.length >= SESSION_WAITERS_MAX) return "busy";
-    return new Promise((resolve) => {
-      found.waiters.push({ ttlMs, resolve });
-    });
+    return wait(found, ttlMs, caller);
   }
 
-  peekCharacters(scope: string, owner: string, id: string): number {
-    return this.#find(scope, owner, id)?.characters ?? 0;
+  peekCharacters(owner: string, id: string): number {
+    return this.#find(owner, id)?.characters ?? 0;
   }
 
   /** A call that holds it goes on, and stores nothing. Those that wait for it find it missing. */
-  delete(scope: string, owner: string, id: string): boolean {
-    const found = this.#find(scope, owner, id);
+  delete(owner: string, id: string): boolean {
+    const found = this.#find(owner, id);
     if (found === undefined) return false;
     this.#drop(found);
     return true;
@@ -105,9 +106,9 @@ export class SessionTable implements SessionStore {
     for (const conversation of this.#byId.values()) this.#drop(conversation, "busy");
   }
 
-  #find(scope: string, owner: string, id: string): Conversation | undefined {
+  #find(owner: string, id: string): Conversation | undefined {
     const found = this.#byId.get(id);
-    if (found === undefined || found.scope !== scope || found.owner !== owner) return undefined;
+    if (found === undefined || found.owner !== owner) return undefined;
     if (found.held || found.expiresAtMs >= this.#clock.nowMs()) return found;
     this.#drop(found);
     return undefined;
@@ -184,4 +185,26 @@ export class SessionTable implements SessionStore {
       if (!conversation.held && conversation.expiresAtMs < nowMs) this.#drop(conversation);
     }
   }
+}
+
+/** Queues a call behind the holder. One that is given up leaves the queue at once and is told `busy`. */
+function wait(
+  conversation: Conversation,
+  ttlMs: number,
+  caller: Cancellable | undefined,
+): Promise<Opened> {
+  return new Promise((resolve) => {
+    const waiter: Waiter = {
+      ttlMs,
+      resolve(opened) {
+        caller?.onCancel(undefined);
+        resolve(opened);
+      },
+    };
+    conversation.waiters.push(waiter);
+    caller?.onCancel(() => {
+      conversation.waiters.splice(conversation.waiters.indexOf(waiter), 1);
+      resolve("busy");
+    });
+  });
 }

@@ -3,7 +3,7 @@
  * because nothing awaits between its read and its write, in Redis because it is one Lua call. Drivers may answer at
  * once or with a promise. One conformance suite (test/state) runs against every driver.
  */
-import type { MaybePromise, Message, OpenSession } from "../plugin/index.ts";
+import type { MaybePromise, Message, OpenSession, Sessions } from "../plugin/index.ts";
 
 export interface StateStore {
   readonly driver: string;
@@ -63,17 +63,8 @@ export interface Spending {
   readonly reservedNanoUsd: number;
 }
 
-/** Conversations; see `Sessions` in sluice/plugin, whose promises these are. `scope` keeps plugins apart. */
-export interface SessionStore {
-  open(
-    scope: string,
-    owner: string,
-    id: string | undefined,
-    ttlMs: number,
-  ): MaybePromise<OpenSession | "missing" | "busy">;
-  peekCharacters(scope: string, owner: string, id: string): MaybePromise<number>;
-  delete(scope: string, owner: string, id: string): MaybePromise<boolean>;
-}
+/** Conversations; see `Sessions` in sluice/plugin, whose promises these are. `owner` holds the plugin's name too. */
+export type SessionStore = Sessions;
 
 /** Calls that may wait for a conversation in use; the next is `busy` (CONTRACT section 4). */
 export const SESSION_WAITERS_MAX = 8;

@@ -7,10 +7,10 @@ import type { CompiledConfig, CompiledProject } from "../compile/model.ts";
 import type { ProjectType } from "../config/model.ts";
 import type { ClientAddress } from "../http/client-address.ts";
 import { type FlatHeaders, sendError } from "../http/respond.ts";
-import { Call } from "../pipeline/call.ts";
+import { Call, type Runtime } from "../pipeline/call.ts";
 import { endCall } from "../pipeline/end.ts";
 import type { OpenCalls } from "../pipeline/open-calls.ts";
-import { type Runtime, runRequest } from "../pipeline/run.ts";
+import { runRequest } from "../pipeline/run.ts";
 import type { GatewayError, ProjectRef, Random, Scope, Surface } from "../plugin/index.ts";
 import { isGatewayError, isPromise, reject } from "../plugin/index.ts";
 
@@ -68,6 +68,7 @@ export class Visit {
     const { clock } = ctx.rt;
     const project = config.projects.get(route.projectUuid);
     this.call = new Call({
+      rt: ctx.rt,
       requestId: ctx.random.uuid(),
       surface: route.surface,
       scope: route.scope,
@@ -104,13 +105,12 @@ export class Visit {
    * is answered here.
    */
   admit(type: ProjectType, wrongType: () => GatewayError, admitted: (project: CompiledProject) => void): void {
-    const { rt } = this.ctx;
     const refusal = this.#refusedAtOnce();
     if (refusal !== undefined) return this.refuse(refusal);
     const { config } = this.generation;
     const project = config.projects.get(this.call.project.uuid);
     const go = (): void => {
-      this.call.enter(-1, rt.clock.monotonicMs());
+      this.call.enter(-1, this.ctx.rt.clock.monotonicMs());
       // Authenticate has refused calls to projects that do not exist.
       if (project === undefined) return this.refuse(reject("project_mismatch", {}));
       if (project.type !== type) return this.refuse(wrongType());
@@ -120,7 +120,7 @@ export class Visit {
       project === undefined || project.authenticate.length === 0
         ? config.authenticate
         : [...config.authenticate, ...project.authenticate];
-    const outcome = runRequest(rt, this.call, steps);
+    const outcome = runRequest(this.call, steps);
     if (isPromise(outcome)) outcome.then((settled) => this.#decided(settled, go));
     else this.#decided(outcome, go);
   }
@@ -134,7 +134,7 @@ export class Visit {
 
   /** Records the end of a call without an endpoint. */
   end(status: number, error: GatewayError | undefined): void {
-    endCall(this.ctx.rt, this.call, this.generation.config.record, {
+    endCall(this.call, this.generation.config.record, {
       outcome: error === undefined ? "done" : error.status >= 500 ? "failed" : "refused",
       status,
       error,
@@ -165,7 +165,7 @@ export class Visit {
     const wasOwned = this.call.owner !== undefined;
     this.call.cancel("client_gone");
     if (!wasOwned) {
-      endCall(this.ctx.rt, this.call, this.generation.config.record, {
+      endCall(this.call, this.generation.config.record, {
         outcome: "client_gone",
         status: 499,
         error: undefined,

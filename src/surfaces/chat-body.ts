@@ -39,6 +39,7 @@ function readMessages(messages: unknown, stream: boolean): ChatInput | GatewayEr
     }
     const refusal = refusedByShape(item);
     if (refusal !== undefined) return refusal;
+    // An object, as was just seen; what its fields are is seen next.
     const { role, content } = item as { readonly role?: unknown; readonly content?: unknown };
     if (!isRole(role)) return wrong(`messages[${i}].role`, "one of system, user, assistant");
     if (typeof content !== "string") return wrong(`messages[${i}].content`, "a string");

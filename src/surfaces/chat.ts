@@ -18,7 +18,8 @@ export function serveChat(visit: Visit, slug: string | undefined): void {
     () => reject("not_gateway_project", {}),
     (project) => {
       const { max_body_bytes: maxBytes, body_timeout_ms: timeoutMs } = visit.generation.config.server;
-      readJsonBody(visit.req, visit.res, visit.ctx.rt.clock, { maxBytes, timeoutMs }, (body) => {
+      const { req, res, ctx } = visit;
+      readJsonBody({ req, res, clock: ctx.rt.clock, maxBytes, timeoutMs }, (body) => {
         if (visit.call.ended) return;
         if (isGatewayError(body)) visit.refuse(body);
         else callEndpoint(visit, project, slug, body);
@@ -43,8 +44,8 @@ function callEndpoint(visit: Visit, project: CompiledProject, named: string | un
   call.receivedCharacters = input.characters;
   // Honoured only where the endpoint allows it; ignored otherwise (specification, chat request).
   call.stream = input.stream && endpoint.streamingEnabled;
-  call.limitTime(visit.ctx.rt.clock, visit.generation.config.server.request_timeout_ms);
-  runChat(visit.ctx.rt, call, endpoint, new ChatReply(visit));
+  call.limitTime(visit.generation.config.server.request_timeout_ms);
+  runChat(call, endpoint, new ChatReply(visit));
 }
 
 class ChatReply implements Reply {

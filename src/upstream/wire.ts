@@ -12,7 +12,7 @@ import { WholeAnswer } from "./whole-answer.ts";
 export interface WireSettings {
   /** The whole call, its body included. */
   readonly timeoutMs: number;
-  /** To the head of the answer, and between two reads of its body. */
+  /** To the head of the answer. */
   readonly firstByteTimeoutMs: number;
 }
 
@@ -29,7 +29,8 @@ export function wireProvider(
 ): Provider {
   const timeouts = {
     firstByteTimeoutMs: settings.firstByteTimeoutMs,
-    idleTimeoutMs: settings.firstByteTimeoutMs,
+    // Models think for minutes between two words: only the whole call's time bounds the silence.
+    idleTimeoutMs: settings.timeoutMs,
     totalTimeoutMs: settings.timeoutMs,
   };
   const whole: UpstreamLimits = { ...timeouts, bodyBytesMax: ANSWER_BYTES_MAX };

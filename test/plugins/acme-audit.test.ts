@@ -7,11 +7,11 @@ import acmeAudit from "../../examples/plugins/acme-audit.ts";
 function audited(options: { readonly slow_ms?: number }) {
   const counted: string[] = [];
   const logged: unknown[] = [];
-  // Only the parts of a host that the stage asks for.
   const host = {
     metrics: {
       counter: () => ({ series: (outcome: string) => (n: number) => counted.push(`${outcome} ${n}`) }),
     },
+    // These two are all of a host that the stage asks for.
     log: { warn: (fields: unknown) => logged.push(fields) },
   } as unknown as Host;
   // The stage sets itself up without a promise.

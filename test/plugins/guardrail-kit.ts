@@ -48,7 +48,7 @@ export function judgeOf<C>(plugin: GuardrailPlugin<C>, options: C): Judge {
 
 /**
  * How the time for a text grows when it becomes four times as long: about 4 where work is linear, 16 where it is
- * quadratic. The least of several tries on each side, since only those are free of the machine's other work.
+ * quadratic. Takes the least of several tries on each side, and more of them while the machine's other work shows.
  */
 export function growth(unit: string, run: (text: string) => unknown): number {
   const small = unit.repeat(Math.ceil((1 << 16) / unit.length));
@@ -56,7 +56,7 @@ export function growth(unit: string, run: (text: string) => unknown): number {
   let smallMs = Number.POSITIVE_INFINITY;
   let largeMs = Number.POSITIVE_INFINITY;
   run(large);
-  for (let n = 0; n < 5; n++) {
+  for (let n = 0; n < 20; n++) {
     smallMs = Math.min(
       smallMs,
       tookMs(() => run(small)),
@@ -65,8 +65,9 @@ export function growth(unit: string, run: (text: string) => unknown): number {
       largeMs,
       tookMs(() => run(large)),
     );
+    if (n >= 2 && largeMs / smallMs < 6) break;
   }
-  return largeMs / Math.max(0.05, smallMs);
+  return largeMs / smallMs;
 }
 
 function tookMs(run: () => unknown): number {

@@ -9,6 +9,7 @@ import type {
   ProviderRequest,
   ProviderSink,
 } from "../../src/plugin/index.ts";
+import { memoryStore } from "../../src/state/memory.ts";
 
 /** A call as it stands when stage `call` is reached. `cancel` it as the core would. */
 export function callAt(
@@ -19,7 +20,9 @@ export function callAt(
     readonly messages?: readonly Message[];
   } = {},
 ): Call {
+  const { log, random } = hostWith(clock);
   const call = new Call({
+    rt: { clock, log, store: memoryStore({ clock, random, maxSessions: 1 }) },
     requestId: "11111111-1111-4111-8111-111111111111",
     surface: "chat",
     scope: "chat",

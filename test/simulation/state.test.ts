@@ -110,7 +110,7 @@ class Simulation {
   async #converse(): Promise<void> {
     const known = [...this.#turns.keys()];
     const id = this.#random() < 0.3 ? undefined : known[Math.floor(this.#random() * known.length)];
-    const session = await this.store.sessions.open("chat", "owner", id, 400 * 24 * HOUR_MS);
+    const session = await this.store.sessions.open("chat/owner", id, 400 * 24 * HOUR_MS);
     if (typeof session === "string") {
       assert.equal(session, "busy");
       return;

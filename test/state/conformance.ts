@@ -291,9 +291,9 @@ function sessionPromises(on: On): void {
     assert.deepEqual(again.history, turn("hello"));
     assert.equal(again.id, id);
     again.close();
-    assert.equal(await store.sessions.open("chat", "stranger", id, TTL_MS), "missing");
-    assert.equal(await store.sessions.open("other-plugin", "owner", id, TTL_MS), "missing");
-    assert.equal(await store.sessions.open("chat", "owner", NO_ID, TTL_MS), "missing");
+    assert.equal(await store.sessions.open("chat/stranger", id, TTL_MS), "missing");
+    assert.equal(await store.sessions.open("other-plugin/owner", id, TTL_MS), "missing");
+    assert.equal(await store.sessions.open("chat/owner", NO_ID, TTL_MS), "missing");
   });
 
   on("a new conversation is empty and has an id of its own", async (store) => {
@@ -306,7 +306,7 @@ function sessionPromises(on: On): void {
   on("a new conversation that was never saved is gone when it is closed", async (store) => {
     const session = await opened(store);
     session.close();
-    assert.equal(await store.sessions.open("chat", "owner", session.id, TTL_MS), "missing");
+    assert.equal(await store.sessions.open("chat/owner", session.id, TTL_MS), "missing");
   });
 
   on("what was not saved leaves the conversation as it was", async (store) => {
@@ -321,8 +321,8 @@ function sessionPromises(on: On): void {
     clock.advance(TTL_MS);
     (await opened(store, id)).close();
     clock.advance(TTL_MS + 1);
-    assert.equal(await store.sessions.open("chat", "owner", id, TTL_MS), "missing");
-    assert.equal(await store.sessions.peekCharacters("chat", "owner", id), 0);
+    assert.equal(await store.sessions.open("chat/owner", id, TTL_MS), "missing");
+    assert.equal(await store.sessions.peekCharacters("chat/owner", id), 0);
   });
 
   on("opening and saving renew the idle time", async (store, clock) => {
@@ -352,18 +352,18 @@ function sessionOwnerPromises(on: On): void {
   on("the characters of a conversation are known without opening it, to its owner", async (store) => {
     const id = await stored(store, turn("12345"));
     const held = await opened(store, id);
-    assert.equal(await store.sessions.peekCharacters("chat", "owner", id), 5 + "answer".length);
-    assert.equal(await store.sessions.peekCharacters("chat", "stranger", id), 0);
-    assert.equal(await store.sessions.peekCharacters("chat", "owner", NO_ID), 0);
+    assert.equal(await store.sessions.peekCharacters("chat/owner", id), 5 + "answer".length);
+    assert.equal(await store.sessions.peekCharacters("chat/stranger", id), 0);
+    assert.equal(await store.sessions.peekCharacters("chat/owner", NO_ID), 0);
     held.close();
   });
 
   on("a deleted conversation is gone, and only its owner can delete it", async (store) => {
     const id = await stored(store, turn("a"));
-    assert.equal(await store.sessions.delete("chat", "stranger", id), false);
-    assert.equal(await store.sessions.delete("chat", "owner", id), true);
-    assert.equal(await store.sessions.delete("chat", "owner", id), false);
-    assert.equal(await store.sessions.open("chat", "owner", id, TTL_MS), "missing");
+    assert.equal(await store.sessions.delete("chat/stranger", id), false);
+    assert.equal(await store.sessions.delete("chat/owner", id), true);
+    assert.equal(await store.sessions.delete("chat/owner", id), false);
+    assert.equal(await store.sessions.open("chat/owner", id, TTL_MS), "missing");
   });
 }
 
@@ -414,7 +414,7 @@ function waitingPromises(on: On): void {
   on("so many calls may wait, the next finds it busy, and a place is free again later", async (store) => {
     const first = await opened(store, await stored(store, turn("a")));
     const waiting = Array.from({ length: SESSION_WAITERS_MAX }, () => opened(store, first.id));
-    assert.equal(await store.sessions.open("chat", "owner", first.id, TTL_MS), "busy");
+    assert.equal(await store.sessions.open("chat/owner", first.id, TTL_MS), "busy");
     first.close();
     const [next, ...others] = waiting;
     const holder = await next;
@@ -429,7 +429,7 @@ function goneWhileHeldPromises(on: On): void {
     "a conversation that expired while it was held is missing for those who waited",
     async (store, clock) => {
       const first = await opened(store, await stored(store, turn("a")));
-      const second = store.sessions.open("chat", "owner", first.id, TTL_MS);
+      const second = store.sessions.open("chat/owner", first.id, TTL_MS);
       clock.advance(TTL_MS + 1);
       first.close();
       assert.equal(await second, "missing");
@@ -455,17 +455,17 @@ function goneWhileHeldPromises(on: On): void {
 
   on("a conversation that was deleted while it was held does not come back", async (store) => {
     const first = await opened(store, await stored(store, turn("a")));
-    const second = store.sessions.open("chat", "owner", first.id, TTL_MS);
-    assert.equal(await store.sessions.delete("chat", "owner", first.id), true);
+    const second = store.sessions.open("chat/owner", first.id, TTL_MS);
+    assert.equal(await store.sessions.delete("chat/owner", first.id), true);
     await first.save(turn("b"));
     first.close();
     assert.equal(await second, "missing");
-    assert.equal(await store.sessions.open("chat", "owner", first.id, TTL_MS), "missing");
+    assert.equal(await store.sessions.open("chat/owner", first.id, TTL_MS), "missing");
   });
 
   on("who waits for a new conversation finds it missing when it was not saved", async (store) => {
     const first = await opened(store);
-    const second = store.sessions.open("chat", "owner", first.id, TTL_MS);
+    const second = store.sessions.open("chat/owner", first.id, TTL_MS);
     first.close();
     assert.equal(await second, "missing");
   });
@@ -485,7 +485,7 @@ function closingPromises(on: On): void {
       const held = await opened(store);
       await store.close();
       assert.equal((await refused(store, [rate("r", 5)])).retryAfterSeconds, 1);
-      assert.equal(await store.sessions.open("chat", "owner", undefined, TTL_MS), "busy");
+      assert.equal(await store.sessions.open("chat/owner", undefined, TTL_MS), "busy");
       await store.settle(reservation, 5);
       await held.save(turn("late"));
       held.close();
@@ -527,7 +527,7 @@ async function reserved(
 }
 
 async function opened(store: StateStore, id?: string): Promise<OpenSession> {
-  const session = await store.sessions.open("chat", "owner", id, TTL_MS);
+  const session = await store.sessions.open("chat/owner", id, TTL_MS);
   assert.ok(typeof session === "object", `the conversation is ${String(session)}`);
   return session;
 }

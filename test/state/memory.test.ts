@@ -17,10 +17,10 @@ test("the memory store answers at once, except for a conversation in use", async
   const answer = store.admit("call", [rate("r", 1), spend("s", 1)]);
   assert.ok(!isPromise(answer) && answer.admitted && answer.reservation !== undefined);
   assert.equal(store.settle(answer.reservation, 1), undefined);
-  const first = store.sessions.open("chat", "owner", undefined, 1000);
+  const first = store.sessions.open("chat/owner", undefined, 1000);
   assert.ok(!isPromise(first) && typeof first === "object");
   assert.equal(first.save([]), undefined);
-  const second = store.sessions.open("chat", "owner", first.id, 1000);
+  const second = store.sessions.open("chat/owner", first.id, 1000);
   assert.ok(isPromise(second));
   first.close();
   assert.equal(typeof (await second), "object");

@@ -15,7 +15,7 @@ function newTable(maxSessions: number) {
 
 /** Only for conversations that nobody holds: the table then answers at once. */
 function open(table: SessionTable, id?: string, ttlMs = TTL_MS): OpenSession | "missing" | "busy" {
-  const opened = table.open("chat", "owner", id, ttlMs);
+  const opened = table.open("chat/owner", id, ttlMs);
   assert.ok(!(opened instanceof Promise));
   return opened;
 }
@@ -101,7 +101,7 @@ test("expired conversations leave the memory as calls come, whatever their time 
 test("what is saved after it was deleted takes no place", () => {
   const { table } = newTable(2);
   const session = openNew(table);
-  assert.equal(table.delete("chat", "owner", session.id), true);
+  assert.equal(table.delete("chat/owner", session.id), true);
   session.save([{ role: "user", content: "too late" }]);
   session.close();
   assert.equal(table.size, 0);

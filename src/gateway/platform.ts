@@ -1,7 +1,7 @@
-/** The gateway's long-lived services, from its first configuration: clock, log, store, metrics. They outlive reloads. */
+/** The gateway's long-lived platform, from its first configuration: clock, log, store, metrics. They outlive reloads. */
 import { randomUUID } from "node:crypto";
 import { systemClock } from "../base/clock.ts";
-import type { Services } from "../compile/host.ts";
+import type { Platform } from "../compile/host.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import type { Clock, Random } from "../plugin/index.ts";
 import { createLog, type Log } from "../record/log.ts";
@@ -9,7 +9,7 @@ import { createMetrics, type GatewayMetrics } from "../record/metrics.ts";
 import { memoryStore } from "../state/memory.ts";
 import type { StateStore } from "../state/store.ts";
 
-export interface ServiceOptions {
+export interface PlatformOptions {
   /** Default: the machine's. */
   readonly clock?: Clock;
   /** Default: the machine's. */
@@ -18,14 +18,14 @@ export interface ServiceOptions {
   readonly log?: (line: string) => void;
 }
 
-export interface GatewayServices extends Services {
+export interface GatewayPlatform extends Platform {
   readonly log: Log;
   readonly metrics: GatewayMetrics;
 }
 
 const systemRandom: Random = { uuid: () => randomUUID(), fraction: () => Math.random() };
 
-export function createServices(config: ResolvedConfig, options: ServiceOptions): GatewayServices {
+export function createPlatform(config: ResolvedConfig, options: PlatformOptions): GatewayPlatform {
   const clock = options.clock ?? systemClock();
   const random = options.random ?? systemRandom;
   const log = createLog(config.log.level, options.log);
