@@ -12,7 +12,10 @@ export function build() {
   const manifest = createRequire(import.meta.url).resolve("typescript/package.json");
   const tsc = join(dirname(manifest), "bin/tsc");
   rmSync(join(root, "dist"), { recursive: true, force: true });
-  const run = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json"], { cwd: root, stdio: ["ignore", 2, 2] });
+  const run = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json"], {
+    cwd: root,
+    stdio: ["ignore", 2, 2],
+  });
   if (run.status !== 0) process.exit(run.status ?? 1);
   writeFileSync(join(root, "dist/.built"), `${new Date().toISOString()}\n`);
 }

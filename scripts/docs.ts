@@ -2,11 +2,11 @@
 // test/docs.test.ts fails when a page differs from what it would write.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { BUILT_IN } from "../src/compile/builtin.ts";
 import { CODES } from "../src/config/codes.ts";
 import { configSchema } from "../src/config/schema/config.ts";
-import { BUILT_IN } from "../src/compile/builtin.ts";
-import { ERRORS, reject, type ErrorCode } from "../src/plugin/index.ts";
 import { shouldRetry } from "../src/http/respond.ts";
+import { ERRORS, type ErrorCode, reject } from "../src/plugin/index.ts";
 
 const WRITTEN = "<!-- Written by `npm run docs` from the code. Do not edit. -->";
 
@@ -59,7 +59,10 @@ function configurationPage(): string {
   const plugins = BUILT_IN.filter((plugin) => plugin.kind !== "stage").flatMap((plugin) => {
     const optionRows: string[] = [];
     describe(plugin.schema as SchemaNode, "", optionRows);
-    const table = optionRows.length === 0 ? "No options." : `| Option | Type | Default | Meaning |\n|---|---|---|---|\n${optionRows.join("\n")}`;
+    const table =
+      optionRows.length === 0
+        ? "No options."
+        : `| Option | Type | Default | Meaning |\n|---|---|---|---|\n${optionRows.join("\n")}`;
     return [`### ${plugin.kind} \`${plugin.name}\`\n\n${plugin.description}\n\n${table}\n`];
   });
   return `${WRITTEN}
@@ -88,11 +91,19 @@ function describe(schema: SchemaNode, path: string, rows: string[]): void {
   for (const [key, value] of Object.entries(properties)) {
     const node = object(value);
     const here = path === "" ? key : `${path}.${key}`;
-    const fallback = "default" in node ? `\`${cell(JSON.stringify(node["default"]))}\`` : required.includes(key) ? "required" : "";
-    rows.push(`| \`${here}\` | ${cell(typeOf(node))} | ${fallback} | ${cell(String(node["description"] ?? ""))} |`);
+    const fallback =
+      "default" in node
+        ? `\`${cell(JSON.stringify(node["default"]))}\``
+        : required.includes(key)
+          ? "required"
+          : "";
+    rows.push(
+      `| \`${here}\` | ${cell(typeOf(node))} | ${fallback} | ${cell(String(node["description"] ?? ""))} |`,
+    );
     describe(node, here, rows);
     if ("items" in node) describe(object(node["items"]), `${here}[]`, rows);
-    if (typeof node["additionalProperties"] === "object") describe(object(node["additionalProperties"]), `${here}.*`, rows);
+    if (typeof node["additionalProperties"] === "object")
+      describe(object(node["additionalProperties"]), `${here}.*`, rows);
   }
 }
 

@@ -13,6 +13,12 @@ const found = readdirSync(join(root, "test"), { recursive: true })
   .map((name) => join("test", name))
   .sort();
 const files = given.length > 0 ? given : found;
-const flags = ["--conditions=sluice-source", "--import", "tsx", "--test", `--test-concurrency=${Math.max(2, availableParallelism())}`];
+const flags = [
+  "--conditions=sluice-source",
+  "--import",
+  "tsx",
+  "--test",
+  `--test-concurrency=${Math.max(2, availableParallelism())}`,
+];
 const run = spawnSync(process.execPath, [...flags, ...files], { cwd: root, stdio: "inherit" });
 process.exit(run.status ?? 1);

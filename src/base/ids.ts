@@ -21,7 +21,7 @@ export function uuidV5(namespace: string, name: string): string {
 
 /** A positive 31-bit integer derived from a UUID: the `id` of a project that gives none. */
 export function numericId(uuid: string): number {
-  return (createHash("sha256").update(uuid.toLowerCase()).digest().readUInt32BE(0) & 0x7fffffff) || 1;
+  return createHash("sha256").update(uuid.toLowerCase()).digest().readUInt32BE(0) & 0x7fffffff || 1;
 }
 
 /** First 8 hex digits of the SHA-256: how a secret is shown where it may not be. */

@@ -35,7 +35,7 @@ const DRAFTS: ReadonlyMap<string, Draft> = new Map([
   ["json-schema.org/draft-07/schema", "draft-07"],
 ]);
 
-/** One Ajv per draft and depth, since building one costs more than most schemas. Bounded: two drafts, three depths. */
+/** One Ajv per draft, depth and need of formats, since building one costs more than most schemas: twelve at most. */
 const engines = new Map<string, Ajv | Ajv2020>();
 
 /** Compiles one schema, or says what is wrong with it. Never throws. */
@@ -46,8 +46,10 @@ export function compileWithAjv(schema: JsonSchema, depth: Depth): Compilation {
   }
   const malformed = malformation(schema);
   if (malformed !== undefined) return malformed;
-  const key = `${draft} ${depth}`;
-  const ajv = engines.get(key) ?? newEngine(draft, depth);
+  // Loading the formats takes 30 ms, and most schemas name none.
+  const hasFormats = mentions(schema, "format");
+  const key = `${draft} ${depth} ${hasFormats}`;
+  const ajv = engines.get(key) ?? newEngine(draft, depth, hasFormats);
   engines.set(key, ajv);
   try {
     return withinTime(() => compileNow(ajv, schema));
@@ -72,7 +74,13 @@ const load = createRequire(import.meta.url);
 const loadAjv2020 = () => (load("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js")).Ajv2020;
 const loadAjv = () => (load("ajv") as typeof import("ajv")).Ajv;
 
-function newEngine(draft: Draft, depth: Depth): Ajv | Ajv2020 {
+/** Whether a key of that name stands anywhere in the value. Its depth was checked before. */
+function mentions(value: unknown, key: string): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.hasOwn(value, key) || Object.values(value).some((child) => mentions(child, key));
+}
+
+function newEngine(draft: Draft, depth: Depth, hasFormats: boolean): Ajv | Ajv2020 {
   const options: Options = {
     allErrors: depth !== "first",
     verbose: depth === "verbose",
@@ -84,7 +92,7 @@ function newEngine(draft: Draft, depth: Depth): Ajv | Ajv2020 {
     ownProperties: true,
   };
   const ajv = draft === "2020-12" ? new (loadAjv2020())(options) : new (loadAjv())(options);
-  (load("ajv-formats") as FormatsPlugin)(ajv);
+  if (hasFormats) (load("ajv-formats") as FormatsPlugin)(ajv);
   for (const keyword of CHEAP_KEYWORDS) {
     ajv.removeKeyword(String(keyword.keyword));
     ajv.addKeyword(keyword);

@@ -57,7 +57,9 @@ function failed(command: Command, error: unknown, io: CliIo): number {
     return EXIT_USAGE;
   }
   if (code === "EADDRINUSE") {
-    io.stderr(`sluice ${command.name}: ${message}\nAnother program listens there; change server.port or admin.port.\n`);
+    io.stderr(
+      `sluice ${command.name}: ${message}\nAnother program listens there; change server.port or admin.port.\n`,
+    );
     return 1;
   }
   io.stderr(`sluice ${command.name}: ${message}\n`);

@@ -70,7 +70,13 @@ async function compileProject(context: CompileContext, project: ProjectConfig): 
     is_active,
     expose_as_mcp_tool,
   }));
-  return { ref, type: project.type, authenticate: requestSteps(early), endpoints, listingJson: JSON.stringify(listing) };
+  return {
+    ref,
+    type: project.type,
+    authenticate: requestSteps(early),
+    endpoints,
+    listingJson: JSON.stringify(listing),
+  };
 }
 
 async function makeContext(input: CompileInput): Promise<CompileContext> {

@@ -30,9 +30,13 @@ export function resolve(specifier, context, next) {
 function offerToRequire(doors: ReadonlyMap<string, string>): void {
   const original: unknown = Reflect.get(Module, "_resolveFilename");
   if (typeof original !== "function") return;
-  Reflect.set(Module, "_resolveFilename", function resolve(this: unknown, ...args: readonly unknown[]): unknown {
-    // tsx adds a query to what it resolves.
-    const door = doors.get(String(args[0]).split("?", 1)[0] ?? "");
-    return door === undefined ? Reflect.apply(original, this, args) : fileURLToPath(door);
-  });
+  Reflect.set(
+    Module,
+    "_resolveFilename",
+    function resolve(this: unknown, ...args: readonly unknown[]): unknown {
+      // tsx adds a query to what it resolves.
+      const door = doors.get(String(args[0]).split("?", 1)[0] ?? "");
+      return door === undefined ? Reflect.apply(original, this, args) : fileURLToPath(door);
+    },
+  );
 }

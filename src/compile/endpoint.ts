@@ -61,7 +61,8 @@ async function placeAll(
   );
   // A project's stages at authenticate stand before the body is read; see compile.ts.
   for (const use of project.stages) {
-    if (context.registry.stages.get(use.use)?.stage !== "authenticate") placed.push(await thirdParty(context, use));
+    if (context.registry.stages.get(use.use)?.stage !== "authenticate")
+      placed.push(await thirdParty(context, use));
   }
   for (const use of endpoint.stages) placed.push(await thirdParty(context, use));
   return placed.filter((entry) => entry !== undefined).sort((a, b) => a.stage - b.stage);
@@ -129,7 +130,8 @@ function pick<Name extends keyof Hooks>(
   for (const { stage, plugin, hooks } of chain) {
     const hook = hooks[name];
     // Bound once here, so that calling it costs no lookup and `this` is what its author expects.
-    if (hook !== undefined && hook !== null) steps.push({ stage, plugin, run: hook.bind(hooks) as NonNullable<Hooks[Name]> });
+    if (hook !== undefined && hook !== null)
+      steps.push({ stage, plugin, run: hook.bind(hooks) as NonNullable<Hooks[Name]> });
   }
   return steps;
 }

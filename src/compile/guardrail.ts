@@ -125,7 +125,8 @@ function act(context: GuardContext, verdict: Verdict, about: TextAbout): Judgeme
   const { side, exchange } = about;
   // Once a call: the window of a stream is judged again and again.
   const known = exchange.verdicts.some(
-    (v) => v.guardrail === name && v.side === side && v.verdict === verdict.verdict && v.reason === verdict.reason,
+    (v) =>
+      v.guardrail === name && v.side === side && v.verdict === verdict.verdict && v.reason === verdict.reason,
   );
   if (!known) {
     exchange.verdict({ guardrail: name, side, verdict: verdict.verdict, shadow, reason: verdict.reason });

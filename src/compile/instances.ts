@@ -28,7 +28,12 @@ export class InstancePool {
     return new InstanceLease(this);
   }
 
-  take<T>(plugin: object, key: string, make: () => MaybePromise<T>, close: (made: T) => MaybePromise<void>): Held {
+  take<T>(
+    plugin: object,
+    key: string,
+    make: () => MaybePromise<T>,
+    close: (made: T) => MaybePromise<void>,
+  ): Held {
     let byOptions = this.#held.get(plugin);
     if (byOptions === undefined) this.#held.set(plugin, (byOptions = new Map()));
     let held = byOptions.get(key);

@@ -51,7 +51,9 @@ interface Step<Name extends keyof Hooks> {
 }
 
 /** `decide`: not a hook but the place where the claims made so far are decided. */
-export type RequestStep = Step<"request"> | { readonly stage: number; readonly plugin: string; readonly run: "decide" };
+export type RequestStep =
+  | Step<"request">
+  | { readonly stage: number; readonly plugin: string; readonly run: "decide" };
 export type ResponseStep = Step<"response">;
 export type StreamStep = Step<"stream">;
 export type CommitStep = Step<"commit">;

@@ -87,7 +87,10 @@ export async function loadRegistry(modules: readonly PluginModule[]): Promise<Re
     try {
       registry.addModule(module, await loadModule(module));
     } catch (thrown) {
-      registry.failures.push({ module, message: thrown instanceof Error ? firstLine(thrown) : String(thrown) });
+      registry.failures.push({
+        module,
+        message: thrown instanceof Error ? firstLine(thrown) : String(thrown),
+      });
     }
   }
   return registry;
@@ -127,7 +130,8 @@ function checkExports(module: unknown): readonly Plugin[] {
   let exported = property(module, "default");
   // tsx hands a CommonJS module out as the default of the default.
   if (property(exported, "default") !== undefined) exported = property(exported, "default");
-  if (exported === undefined) throw new Error("it has no default export; export a plugin, or an array of them");
+  if (exported === undefined)
+    throw new Error("it has no default export; export a plugin, or an array of them");
   const list: readonly unknown[] = Array.isArray(exported) ? exported : [exported];
   for (const plugin of list) {
     const fault = faultOf(plugin);
@@ -140,7 +144,8 @@ function checkExports(module: unknown): readonly Plugin[] {
 function faultOf(plugin: unknown): string | undefined {
   const kind = property(plugin, "kind");
   if (property(plugin, "api") !== 1) return "make it with definePlugin, defineGuardrail or defineProvider";
-  if (kind !== "stage" && kind !== "guardrail" && kind !== "provider") return `unknown kind '${String(kind)}'`;
+  if (kind !== "stage" && kind !== "guardrail" && kind !== "provider")
+    return `unknown kind '${String(kind)}'`;
   if (typeof property(plugin, "name") !== "string") return "it has no name";
   if (typeof property(plugin, "setup") !== "function") return "it has no setup function";
   const schema = property(plugin, "schema");

@@ -55,7 +55,14 @@ async function providerFor(
   const options = { ...settings?.options, ...credential?.options };
   const timeoutMs = settings?.timeout_ms ?? 60_000;
   const firstByteTimeoutMs = settings?.first_byte_timeout_ms ?? 30_000;
-  const key = { name: credential?.name, apiKey: credential?.api_key, baseUrl, options, timeoutMs, firstByteTimeoutMs };
+  const key = {
+    name: credential?.name,
+    apiKey: credential?.api_key,
+    baseUrl,
+    options,
+    timeoutMs,
+    firstByteTimeoutMs,
+  };
   return context.lease.take<Provider>(
     plugin,
     key,

@@ -186,7 +186,11 @@ class RunningGateway implements Gateway, SurfaceContext {
     return this.#stopping;
   }
 
-  async #listen(host: string, port: number, handle: Parameters<typeof httpServer>[0]["handle"]): Promise<string> {
+  async #listen(
+    host: string,
+    port: number,
+    handle: Parameters<typeof httpServer>[0]["handle"],
+  ): Promise<string> {
     const server = httpServer({ host, port, handle });
     const bound = await server.listen();
     this.#servers.push(server);
@@ -206,14 +210,24 @@ class RunningGateway implements Gateway, SurfaceContext {
       return this.#refused([loadDiagnostic(this.#options.configPath)], []);
     }
     this.#watch?.follow(loaded.watch);
-    if (loaded.config === undefined || loaded.errors.length > 0) return this.#refused(loaded.errors, loaded.warnings);
+    if (loaded.config === undefined || loaded.errors.length > 0)
+      return this.#refused(loaded.errors, loaded.warnings);
     if (loaded.hash === this.#current?.config.hash) {
       this.#lastReload = { at: this.#now(), ok: true, errors: [] };
       this.rt.metrics.reloaded({ ok: true, at: this.rt.clock.nowMs(), hash: loaded.hash, generation });
-      return { ok: true, changed: false, generation, errors: [], warnings: loaded.warnings, needsRestart: [] };
+      return {
+        ok: true,
+        changed: false,
+        generation,
+        errors: [],
+        warnings: loaded.warnings,
+        needsRestart: [],
+      };
     }
     const next = loaded.config;
-    const needsRestart = FIXED.filter((key) => JSON.stringify(next[key]) !== JSON.stringify(this.#started[key]));
+    const needsRestart = FIXED.filter(
+      (key) => JSON.stringify(next[key]) !== JSON.stringify(this.#started[key]),
+    );
     try {
       await this.#apply(loaded);
     } catch (thrown) {
@@ -221,13 +235,25 @@ class RunningGateway implements Gateway, SurfaceContext {
       throw thrown;
     }
     const number = this.#current?.number ?? 0;
-    this.rt.log.info({ generation: number, hash: loaded.hash, needs_restart: needsRestart }, "configuration applied");
-    return { ok: true, changed: true, generation: number, errors: [], warnings: loaded.warnings, needsRestart };
+    this.rt.log.info(
+      { generation: number, hash: loaded.hash, needs_restart: needsRestart },
+      "configuration applied",
+    );
+    return {
+      ok: true,
+      changed: true,
+      generation: number,
+      errors: [],
+      warnings: loaded.warnings,
+      needsRestart,
+    };
   }
 
   #refused(errors: readonly Diagnostic[], warnings: readonly Diagnostic[]): ReloadOutcome {
     const generation = this.#current?.number ?? 0;
-    const shown = errors.map(({ code, file, line, column, message }) => `${code} ${file}:${line}:${column} ${message}`);
+    const shown = errors.map(
+      ({ code, file, line, column, message }) => `${code} ${file}:${line}:${column} ${message}`,
+    );
     this.#lastReload = { at: this.#now(), ok: false, errors: shown };
     this.rt.metrics.reloaded({ ok: false, at: this.rt.clock.nowMs(), hash: "", generation });
     this.rt.log.error({ generation, errors: shown }, "configuration refused; the last good one goes on");
@@ -238,7 +264,12 @@ class RunningGateway implements Gateway, SurfaceContext {
   async #apply({ config, hash, registry, warnings }: Loaded): Promise<void> {
     if (config === undefined) throw new ConfigError([], warnings);
     // What needs a restart keeps its value, so that one generation never runs on halves of two.
-    const usable = { ...config, server: this.#started.server, admin: this.#started.admin, state: this.#started.state };
+    const usable = {
+      ...config,
+      server: this.#started.server,
+      admin: this.#started.admin,
+      state: this.#started.state,
+    };
     const compiled = await compileConfig({
       config: usable,
       hash,

@@ -75,7 +75,9 @@ export class Loader {
 }
 
 function startWorker(): Worker {
-  const worker = import.meta.url.endsWith(".ts") ? sourceWorker() : new Worker(new URL("./loader-worker.js", import.meta.url));
+  const worker = import.meta.url.endsWith(".ts")
+    ? sourceWorker()
+    : new Worker(new URL("./loader-worker.js", import.meta.url));
   worker.unref();
   return worker;
 }

@@ -57,7 +57,8 @@ function refusedByHead(req: IncomingMessage, maxBytes: number): GatewayError | u
     return reject("body_too_large", { max: maxBytes });
   }
   const type = req.headers["content-type"];
-  if (type !== undefined && type !== "application/json" && !isJsonType(type)) return reject("body_not_json", {});
+  if (type !== undefined && type !== "application/json" && !isJsonType(type))
+    return reject("body_not_json", {});
   const encoding = req.headers["content-encoding"];
   if (encoding !== undefined && encoding !== "identity") return reject("body_not_json", {});
   return undefined;
@@ -100,4 +101,3 @@ export function refusedByShape(value: unknown): GatewayError | undefined {
   }
   return undefined;
 }
-

@@ -11,7 +11,9 @@ export type ClientAddress = (req: IncomingMessage) => string;
  */
 export function clientAddress(trusted: readonly string[]): ClientAddress {
   if (trusted.length === 0) return (req) => plain(req.socket.remoteAddress ?? "");
-  const ranges = trusted.map((cidr) => ipaddr.parseCIDR(cidr.includes("/") ? cidr : `${cidr}/${isV6(cidr) ? 128 : 32}`));
+  const ranges = trusted.map((cidr) =>
+    ipaddr.parseCIDR(cidr.includes("/") ? cidr : `${cidr}/${isV6(cidr) ? 128 : 32}`),
+  );
   const isTrusted = (text: string): boolean => {
     if (!ipaddr.isValid(text)) return false;
     const address = ipaddr.process(text);

@@ -62,4 +62,3 @@ function lingerThenClose(req: IncomingMessage, res: ServerResponse): void {
     setTimeout(() => req.socket.destroy(), LINGER_MS).unref();
   });
 }
-

@@ -6,7 +6,7 @@ import type { CompiledEndpoint } from "../compile/model.ts";
 import type { Answer, AnswerStream, ChatResult, GatewayError, MaybePromise, Usage } from "../plugin/index.ts";
 import { isGatewayError, isPromise, reject, STAGES } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
-import { closeMoney, endCall, estimateUsage, guarded, type Ending } from "./end.ts";
+import { closeMoney, type Ending, endCall, estimateUsage, guarded } from "./end.ts";
 import type { Reply } from "./reply.ts";
 import { crashed, runCommit, runRequest, runResponse } from "./run.ts";
 import { type PumpOwner, StreamPump } from "./stream.ts";
@@ -162,7 +162,10 @@ class ChatRun implements PumpOwner {
     if (part !== undefined) this.#answered = { ...part.result, usage: part.usage };
     if (x.cancelled === "client_gone") return this.#close(undefined, "client_gone");
     const ms = Math.round(this.#x.rt.clock.monotonicMs() - x.startedMonotonicMs);
-    this.#close(x.cancelled === "timeout" ? reject("request_timeout", { ms }) : reject("draining", {}), "failed");
+    this.#close(
+      x.cancelled === "timeout" ? reject("request_timeout", { ms }) : reject("draining", {}),
+      "failed",
+    );
   }
 
   #refuse(error: GatewayError, outcome: "refused" | "failed"): void {
@@ -181,7 +184,12 @@ class ChatRun implements PumpOwner {
       const status = error?.status ?? 499;
       this.#end({ outcome, status, error, result: answered, usage, costNanoUsd });
     };
-    guarded(x, () => closeMoney(x, usage), finish, () => finish(0));
+    guarded(
+      x,
+      () => closeMoney(x, usage),
+      finish,
+      () => finish(0),
+    );
   }
 
   #end(ending: Ending): void {

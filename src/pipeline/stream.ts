@@ -139,7 +139,8 @@ export class StreamPump implements ChunkSink {
         const next = step.hook.chunk(current);
         if (isPromise(next)) {
           return next.then(
-            (settled) => (settled === null || isGatewayError(settled) ? settled : this.#through(settled, i + 1)),
+            (settled) =>
+              settled === null || isGatewayError(settled) ? settled : this.#through(settled, i + 1),
             (thrown: unknown) => crashed(this.#x, step, thrown),
           );
         }
@@ -179,7 +180,8 @@ export class StreamPump implements ChunkSink {
       const held = step.hook.end();
       if (isPromise(held)) {
         return held.then(
-          (settled) => (settled === null || isGatewayError(settled) ? settled : this.#through(settled, index + 1)),
+          (settled) =>
+            settled === null || isGatewayError(settled) ? settled : this.#through(settled, index + 1),
           (thrown: unknown) => crashed(this.#x, step, thrown),
         );
       }

@@ -160,7 +160,9 @@ export function reject<Code extends ErrorCode>(
   const entry: CatalogueEntry = ERRORS[code];
   const values: Readonly<Record<string, string | number>> = params;
   // One pass: a value that looks like a placeholder is not filled in again.
-  const message = entry.message.replace(/<([a-z_]+)>/g, (whole, name: string) => String(values[name] ?? whole));
+  const message = entry.message.replace(/<([a-z_]+)>/g, (whole, name: string) =>
+    String(values[name] ?? whole),
+  );
   return new GatewayError(code, entry.status, message, extras);
 }
 

@@ -2,9 +2,8 @@
  * What is handed to a plugin at setup. Plugins reach nothing else: no clock, random source, socket, file or
  * environment of their own, so that tests can replace them all and reloads can close them.
  */
-import type { JsonSchema } from "./chat.ts";
+import type { JsonSchema, Message } from "./chat.ts";
 import type { MaybePromise } from "./contract.ts";
-import type { Message } from "./chat.ts";
 
 export interface Host {
   /** Name of the plugin it was made for. */

@@ -42,9 +42,9 @@ export {
   replace,
   STAGES,
 } from "./contract.ts";
-export { estimateTokens, formatUsd } from "./estimate.ts";
 export type { ErrorCode, RefusalExtras } from "./errors.ts";
 export { ERRORS, GatewayError, isGatewayError, refuse, reject } from "./errors.ts";
+export { estimateTokens, formatUsd } from "./estimate.ts";
 export type {
   Attempt,
   CallEnd,

@@ -61,12 +61,7 @@ export class SessionTable implements SessionStore {
     return this.#savedCount;
   }
 
-  open(
-    owner: string,
-    id: string | undefined,
-    ttlMs: number,
-    caller?: Cancellable,
-  ): Opened | Promise<Opened> {
+  open(owner: string, id: string | undefined, ttlMs: number, caller?: Cancellable): Opened | Promise<Opened> {
     this.#expireSome();
     if (this.#closed) return "busy";
     if (id === undefined) {
@@ -188,11 +183,7 @@ export class SessionTable implements SessionStore {
 }
 
 /** Queues a call behind the holder. One that is given up leaves the queue at once and is told `busy`. */
-function wait(
-  conversation: Conversation,
-  ttlMs: number,
-  caller: Cancellable | undefined,
-): Promise<Opened> {
+function wait(conversation: Conversation, ttlMs: number, caller: Cancellable | undefined): Promise<Opened> {
   return new Promise((resolve) => {
     const waiter: Waiter = {
       ttlMs,

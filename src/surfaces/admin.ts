@@ -27,7 +27,10 @@ interface AdminReload {
   }[];
 }
 
-export function adminPlane(health: HealthReport, ctx: AdminContext): (req: IncomingMessage, res: ServerResponse) => void {
+export function adminPlane(
+  health: HealthReport,
+  ctx: AdminContext,
+): (req: IncomingMessage, res: ServerResponse) => void {
   return (req, res) => {
     const path = (req.url ?? "/").split("?", 1)[0] ?? "/";
     const headers: FlatHeaders = ["X-Request-Id", health.uuid()];
@@ -38,7 +41,12 @@ export function adminPlane(health: HealthReport, ctx: AdminContext): (req: Incom
   };
 }
 
-function serveMetrics(req: IncomingMessage, res: ServerResponse, ctx: AdminContext, headers: FlatHeaders): void {
+function serveMetrics(
+  req: IncomingMessage,
+  res: ServerResponse,
+  ctx: AdminContext,
+  headers: FlatHeaders,
+): void {
   ctx.metrics.text().then(
     (text) => {
       res.writeHead(200, ["Content-Type", ctx.metrics.contentType, ...headers]);
@@ -48,7 +56,12 @@ function serveMetrics(req: IncomingMessage, res: ServerResponse, ctx: AdminConte
   );
 }
 
-function serveReload(req: IncomingMessage, res: ServerResponse, ctx: AdminContext, headers: FlatHeaders): void {
+function serveReload(
+  req: IncomingMessage,
+  res: ServerResponse,
+  ctx: AdminContext,
+  headers: FlatHeaders,
+): void {
   const refusal = refusedToken(req, ctx);
   if (refusal !== undefined) return sendError(req, res, refusal, headers);
   if (req.method !== "POST") {

@@ -104,7 +104,11 @@ export class Visit {
    * In the contract's order: token (401), project and scope (403), project type (400). Then `admitted` runs; a refusal
    * is answered here.
    */
-  admit(type: ProjectType, wrongType: () => GatewayError, admitted: (project: CompiledProject) => void): void {
+  admit(
+    type: ProjectType,
+    wrongType: () => GatewayError,
+    admitted: (project: CompiledProject) => void,
+  ): void {
     const refusal = this.#refusedAtOnce();
     if (refusal !== undefined) return this.refuse(refusal);
     const { config } = this.generation;
@@ -153,7 +157,8 @@ export class Visit {
   }
 
   #refusedAtOnce(): GatewayError | undefined {
-    if (this.ctx.draining) return reject("draining", {}, { retryAfterSeconds: 1, headers: { Connection: "close" } });
+    if (this.ctx.draining)
+      return reject("draining", {}, { retryAfterSeconds: 1, headers: { Connection: "close" } });
     if (this.ctx.open.size > OPEN_CALLS_MAX) return reject("overloaded", {}, { retryAfterSeconds: 1 });
     if (authorizationHeaders(this.req) > 1) return reject("duplicate_authorization", {});
     return undefined;

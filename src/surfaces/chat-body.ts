@@ -25,7 +25,11 @@ export function readChatBody(body: JsonBody): ChatInput | GatewayError {
   if (refusal !== undefined) return refusal;
   if (messages !== undefined) return readMessages(messages, stream === true);
   if (typeof message !== "string" || message === "") return wrong("message", "a non-empty string");
-  return { messages: [{ role: "user", content: message }], characters: message.length, stream: stream === true };
+  return {
+    messages: [{ role: "user", content: message }],
+    characters: message.length,
+    stream: stream === true,
+  };
 }
 
 function readMessages(messages: unknown, stream: boolean): ChatInput | GatewayError {

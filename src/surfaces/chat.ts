@@ -28,13 +28,19 @@ export function serveChat(visit: Visit, slug: string | undefined): void {
   );
 }
 
-function callEndpoint(visit: Visit, project: CompiledProject, named: string | undefined, body: JsonBody): void {
+function callEndpoint(
+  visit: Visit,
+  project: CompiledProject,
+  named: string | undefined,
+  body: JsonBody,
+): void {
   const input = readChatBody(body);
   if (isGatewayError(input)) return visit.refuse(input);
   const slug = named ?? readEndpointSlug(body);
   if (isGatewayError(slug)) return visit.refuse(slug);
   const endpoint = project.endpoints.get(slug);
-  if (endpoint === undefined || !endpoint.isActive) return visit.refuse(reject("endpoint_not_found", { slug }));
+  if (endpoint === undefined || !endpoint.isActive)
+    return visit.refuse(reject("endpoint_not_found", { slug }));
 
   const { call } = visit;
   call.endpoint = endpoint.ref;

@@ -11,7 +11,10 @@ import { serveListing } from "./listing.ts";
 const API = "/api/";
 
 /** The data plane's request handler. */
-export function dataPlane(ctx: SurfaceContext, health: HealthReport): (req: IncomingMessage, res: ServerResponse) => void {
+export function dataPlane(
+  ctx: SurfaceContext,
+  health: HealthReport,
+): (req: IncomingMessage, res: ServerResponse) => void {
   return (req, res) => {
     const path = pathOf(req.url ?? "/");
     if (path.startsWith(API)) return serveApi(ctx, req, res, path);
@@ -36,7 +39,8 @@ function serveApi(ctx: SurfaceContext, req: IncomingMessage, res: ServerResponse
   const isDispatcher = rest === "chat/completions";
   if (!isDispatcher && rest.includes("/")) return refuseBare(ctx, req, res, reject("not_found", {}));
   const route: Route = { surface: "chat", scope: "chat", projectUuid, path };
-  if (allowed(ctx, req, res, "POST")) serveChat(new Visit(ctx, req, res, route), isDispatcher ? undefined : rest);
+  if (allowed(ctx, req, res, "POST"))
+    serveChat(new Visit(ctx, req, res, route), isDispatcher ? undefined : rest);
 }
 
 function allowed(ctx: SurfaceContext, req: IncomingMessage, res: ServerResponse, method: string): boolean {

@@ -6,6 +6,7 @@ import { LRUCache } from "lru-cache";
 import type { Clock, WireRequest } from "../plugin/index.ts";
 import { OpenCall } from "./open-call.ts";
 import { Origin } from "./origin.ts";
+import { loadConnectionKit } from "./undici.ts";
 
 /** Why no answer, or only part of one, came. */
 export interface UpstreamError {
@@ -61,9 +62,9 @@ const ROUTES_MAX = 2048;
 const KEEP_ALIVE_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Loads undici, which takes most of a tenth of a second: hence a promise, and no import at the top. */
+/** Loads undici: call it when the first provider needs it. */
 export async function createUpstreamClient(options: UpstreamOptions): Promise<UpstreamClient> {
-  const { Client, buildConnector } = await import("undici");
+  const { Client, buildConnector } = loadConnectionKit();
   const connections = options.connectionsPerOrigin ?? 4096;
   const makeOrigin = (name: string): Origin => {
     // One for all connections of an origin, since it keeps their TLS sessions.

@@ -19,7 +19,10 @@ export default defineGuardrail({
 });
 `;
 
-const typescript = guardrail("acme-ts").replace("defineGuardrail({", "defineGuardrail<{ readonly word: string }>({");
+const typescript = guardrail("acme-ts").replace(
+  "defineGuardrail({",
+  "defineGuardrail<{ readonly word: string }>({",
+);
 
 test("a TypeScript file, a JavaScript file and a package each register a guardrail", async (t) => {
   const g = await startGateway(t, {
@@ -59,7 +62,10 @@ test("an edited plugin file is loaded anew with the next reload", async (t) => {
 });
 
 test("a plugin that cannot be set up refuses the configuration at the line that uses it", async (t) => {
-  const broken = guardrail("acme-js").replace("setup: ({ word }) => ({", 'setup: () => { throw new Error("no luck"); }, x: ({ word }) => ({');
+  const broken = guardrail("acme-js").replace(
+    "setup: ({ word }) => ({",
+    'setup: () => { throw new Error("no luck"); }, x: ({ word }) => ({',
+  );
   const g = await startGateway(t, {
     files: { "acme.js": broken },
     root: { plugins: ["./acme.js"] },

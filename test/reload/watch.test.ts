@@ -28,16 +28,20 @@ test("editors that save by renaming are followed, save after save", LIMIT, async
   }
 });
 
-test("a broken file is reported, and the last good configuration goes on until it is mended", LIMIT, async (t) => {
-  const w = await watching(t);
-  writeFileSync(join(w.folder, "gateway.yaml"), configSaying("second").replace("model: m", "modle: m"));
-  const refused = await w.logged(REFUSED);
-  assert.match(JSON.stringify(refused["errors"]), /modle/);
-  assert.equal(await w.says(), "first");
-  writeFileSync(join(w.folder, "gateway.yaml"), configSaying("third"));
-  await w.logged(APPLIED);
-  assert.equal(await w.says(), "third");
-});
+test(
+  "a broken file is reported, and the last good configuration goes on until it is mended",
+  LIMIT,
+  async (t) => {
+    const w = await watching(t);
+    writeFileSync(join(w.folder, "gateway.yaml"), configSaying("second").replace("model: m", "modle: m"));
+    const refused = await w.logged(REFUSED);
+    assert.match(JSON.stringify(refused["errors"]), /modle/);
+    assert.equal(await w.says(), "first");
+    writeFileSync(join(w.folder, "gateway.yaml"), configSaying("third"));
+    await w.logged(APPLIED);
+    assert.equal(await w.says(), "third");
+  },
+);
 
 test("twenty ConfigMap swaps in a row are each taken up", LIMIT, async (t) => {
   // As the kubelet does it: files are links into ..data, which is a link to a dated folder, replaced by a rename.
@@ -64,7 +68,14 @@ test("twenty ConfigMap swaps in a row are each taken up", LIMIT, async (t) => {
 
 test("a git checkout of twenty files is one reload", LIMIT, async (t) => {
   const git = (folder: string, ...args: string[]): void => {
-    const identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "core.hooksPath=/dev/null"];
+    const identity = [
+      "-c",
+      "user.name=t",
+      "-c",
+      "user.email=t@example.com",
+      "-c",
+      "core.hooksPath=/dev/null",
+    ];
     execFileSync("git", [...identity, ...args], { cwd: folder, stdio: "pipe" });
   };
   const commit = (folder: string, reply: string): void => {
@@ -105,7 +116,7 @@ test("a prompt kept in a file of its own is watched like the configuration", LIM
   );
   const w = await watching(t, (folder) => {
     writeFileSync(join(folder, "prompt.md"), "one ");
-    writeFileSync(join(folder, "gateway.yaml"), config.replace("reply: \"x\"", 'reply: "{{input}}"'));
+    writeFileSync(join(folder, "gateway.yaml"), config.replace('reply: "x"', 'reply: "{{input}}"'));
     return join(folder, "gateway.yaml");
   });
   assert.equal(await w.says(), "one ?");

@@ -269,7 +269,7 @@ verifies(
   ["http.expect", "http.request-id.header"],
   "an unknown expectation is refused like all else",
   async () => {
-    const answer = await g.client.raw(head("Expect: magic", "Content-Length: 2", "Connection: close") + "{}");
+    const answer = await g.client.raw(`${head("Expect: magic", "Content-Length: 2", "Connection: close")}{}`);
     assert.match(answer, /^HTTP\/1\.1 417 [\s\S]*X-Request-Id: [\s\S]*\r\n\r\n\{"ok":false,"error":"/i);
   },
 );
