@@ -81,7 +81,9 @@ class Tries {
   }
 
   request(target: Target): ProviderRequest {
-    return { ...target.settings, messages: this.x.messages };
+    // Field by field: spreading a frozen object is slow, and this runs on every call.
+    const { model, temperature, topP, maxOutputTokens, responseSchema } = target.settings;
+    return { model, messages: this.x.messages, temperature, topP, maxOutputTokens, responseSchema };
   }
 
   /** The target answered, whole. */

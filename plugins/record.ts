@@ -36,8 +36,10 @@ export default definePlugin<Options>({
     const shown = content === "redacted" ? (text: string) => host.redact(text) : (text: string) => text;
     return {
       finish(x, end) {
-        const texts = content === "none" ? "" : contentFields(x, end, shown);
-        host.requestLog.write(line(x, end, host.clock.nowMs(), texts));
+        if (host.requestLog.enabled) {
+          const texts = content === "none" ? "" : contentFields(x, end, shown);
+          host.requestLog.write(line(x, end, host.clock.nowMs(), texts));
+        }
         count(x, end);
       },
     };

@@ -20,7 +20,7 @@ export function pages(): ReadonlyMap<string, string> {
 
 function errorsPage(): string {
   const answers = Object.entries(ERRORS).map(([code, { status, message }]) => {
-    // Placeholders do not matter for the retry header, so any value will do.
+    // The keys of ERRORS are its codes, and placeholders do not matter for the retry header.
     const error = reject(code as ErrorCode, {} as never);
     return `| ${status} | \`${cell(message)}\` | ${shouldRetry(error) ? "yes" : "no"} | \`${code}\` |`;
   });
@@ -55,10 +55,10 @@ type SchemaNode = Readonly<Record<string, unknown>>;
 
 function configurationPage(): string {
   const rows: string[] = [];
-  describe(configSchema as SchemaNode, "", rows);
+  describe(object(configSchema), "", rows);
   const plugins = BUILT_IN.filter((plugin) => plugin.kind !== "stage").flatMap((plugin) => {
     const optionRows: string[] = [];
-    describe(plugin.schema as SchemaNode, "", optionRows);
+    describe(object(plugin.schema), "", optionRows);
     const table =
       optionRows.length === 0
         ? "No options."
@@ -117,6 +117,7 @@ function typeOf(node: SchemaNode): string {
   return types;
 }
 
+/** An object, of which nothing is known but that it has keys; an empty one in the place of anything else. */
 function object(value: unknown): SchemaNode {
   return typeof value === "object" && value !== null ? (value as SchemaNode) : {};
 }

@@ -1,24 +1,52 @@
-// Runs the tests with Node's own runner, TypeScript as it stands: all of test/, or the files given.
+// Runs the tests with Node's own runner, TypeScript as it stands: all of test/, or the files given. All of them run in
+// a few processes rather than one a file, since starting one costs more than most files take.
 //   npm test                       npm test -- test/config/parse.test.ts
 import { spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
-import { availableParallelism } from "node:os";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+/** Of one process, of a file's or a group's: the runner kills it then. test-limit.mjs ends a single test before that. */
+const PROCESS_TIMEOUT_MS = 120_000;
+/** More than one, so that a slow group is made up for by the others. */
+const GROUPS_PER_CORE = 3;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const cores = Math.max(2, availableParallelism());
 const given = process.argv.slice(2);
-const found = readdirSync(join(root, "test"), { recursive: true })
-  .filter((name) => name.endsWith(".test.ts"))
-  .map((name) => join("test", name))
-  .sort();
-const files = given.length > 0 ? given : found;
-const flags = [
-  "--conditions=sluice-source",
-  "--import",
-  "tsx",
-  "--test",
-  `--test-concurrency=${Math.max(2, availableParallelism())}`,
-];
-const run = spawnSync(process.execPath, [...flags, ...files], { cwd: root, stdio: "inherit" });
-process.exit(run.status ?? 1);
+const folder = mkdtempSync(join(tmpdir(), "sluice-tests-"));
+try {
+  process.exitCode = run(given.length > 0 ? given : grouped(allFiles(), cores * GROUPS_PER_CORE));
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+function allFiles() {
+  return readdirSync(join(root, "test"), { recursive: true })
+    .filter((name) => name.endsWith(".test.ts"))
+    .map((name) => join("test", name))
+    .sort();
+}
+
+/** One module a group that imports its files. Neighbours are much alike, so they are dealt out in turn. */
+function grouped(files, count) {
+  return Array.from({ length: Math.min(count, files.length) }, (_, group) => {
+    const path = join(folder, `group-${group + 1}.mjs`);
+    const own = files.filter((_, index) => index % count === group);
+    const url = (file) => JSON.stringify(pathToFileURL(resolve(root, file)).href);
+    writeFileSync(path, own.map((file) => `import ${url(file)};\n`).join(""));
+    return path;
+  });
+}
+
+function run(files) {
+  const limit = pathToFileURL(join(root, "scripts/test-limit.mjs")).href;
+  const loaders = ["--conditions=sluice-source", "--import", "tsx", "--import", limit];
+  const limits = [`--test-timeout=${PROCESS_TIMEOUT_MS}`, `--test-concurrency=${cores}`];
+  const done = spawnSync(process.execPath, [...loaders, "--test", ...limits, ...files], {
+    cwd: root,
+    stdio: "inherit",
+  });
+  return done.status ?? 1;
+}

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { pages } from "../scripts/docs.ts";
 import { DEMO_TOKEN, DEMO_TOKEN_HASH } from "../src/cli/demo.ts";
 import { main } from "../src/cli/main.ts";
+import { at } from "./spec/kit/at.ts";
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
 
@@ -24,7 +25,8 @@ test("every page linked from a README exists", () => {
 });
 
 test("the README lists every runtime dependency, and no other", () => {
-  const { dependencies } = JSON.parse(read("package.json")) as { dependencies: Record<string, string> };
+  const dependencies = at(JSON.parse(read("package.json")), "dependencies");
+  assert.ok(typeof dependencies === "object" && dependencies !== null);
   const table = read("README.md").split("## Dependencies")[1]?.split("Development:")[0] ?? "";
   const listed = [...table.matchAll(/npmjs\.com\/package\/([\w.-]+)\)/g)].map((match) => match[1]);
   assert.deepEqual([...new Set(listed)].sort(), Object.keys(dependencies).sort());

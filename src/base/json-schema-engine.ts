@@ -74,10 +74,16 @@ const load = createRequire(import.meta.url);
 const loadAjv2020 = () => (load("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js")).Ajv2020;
 const loadAjv = () => (load("ajv") as typeof import("ajv")).Ajv;
 
-/** Whether a key of that name stands anywhere in the value. Its depth was checked before. */
+/** Whether a key of that name stands anywhere in the value, however deep. */
 function mentions(value: unknown, key: string): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return Object.hasOwn(value, key) || Object.values(value).some((child) => mentions(child, key));
+  const open: unknown[] = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next !== "object" || next === null) continue;
+    if (Object.hasOwn(next, key)) return true;
+    for (const child of Object.values(next)) open.push(child);
+  }
+  return false;
 }
 
 function newEngine(draft: Draft, depth: Depth, hasFormats: boolean): Ajv | Ajv2020 {

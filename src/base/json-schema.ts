@@ -6,6 +6,7 @@ import type { ErrorObject, ValidateFunction } from "ajv";
 import { LRUCache } from "lru-cache";
 import type { JsonSchema, SchemaCheck } from "../plugin/index.ts";
 import { compileWithAjv, type JsonPath, pointerSegments, type SchemaRefusal } from "./json-schema-engine.ts";
+import { textKey } from "./text-key.ts";
 
 export type { JsonPath, SchemaRefusal } from "./json-schema-engine.ts";
 export { malformation } from "./json-schema-shape.ts";
@@ -32,13 +33,13 @@ const SHOWN_ERRORS_MAX = 5;
 const SHOWN_CHARACTERS_MAX = 300;
 /** Of a larger value only the first error is sought: all errors of a huge body would fill the memory. */
 const EXPLAINED_NODES_MAX = 2000;
-const KEPT_SCHEMAS_MAX = 10_000;
+const KEPT_SCHEMAS_MAX = 20_000;
 const KEPT_CHARACTERS_MAX = 64 * 1024 * 1024;
 
+/** By the schema's text. What a check takes grows with that text's length, which is its size here. */
 const kept = new LRUCache<string, CompiledSchema>({
   max: KEPT_SCHEMAS_MAX,
   maxSize: KEPT_CHARACTERS_MAX,
-  sizeCalculation: (_, text) => text.length,
 });
 
 /**
@@ -48,11 +49,12 @@ const kept = new LRUCache<string, CompiledSchema>({
 export function compileSchema(schema: JsonSchema): CompiledSchema {
   const text = textOf(schema);
   if (text === undefined) return { ok: false, message: "the schema is nested too deeply", path: [] };
-  let compiled = kept.get(text);
+  const key = textKey(text);
+  let compiled = kept.get(key);
   if (compiled === undefined) {
     const compilation = compileWithAjv(schema, "first");
     compiled = compilation.ok ? { ok: true, check: newCheck(schema, compilation.validate) } : compilation;
-    kept.set(text, compiled);
+    kept.set(key, compiled, { size: text.length });
   }
   return compiled;
 }

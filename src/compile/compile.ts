@@ -58,10 +58,8 @@ async function compileProject(context: CompileContext, project: ProjectConfig): 
   }
   const endpoints = new Map<string, CompiledEndpoint>();
   for (const endpoint of project.endpoints) {
-    endpoints.set(
-      endpoint.slug,
-      await context.at(endpoint.at, () => compileEndpoint(context, project, endpoint)),
-    );
+    const compiled = context.at(endpoint.at, () => compileEndpoint(context, project, endpoint));
+    endpoints.set(endpoint.slug, isPromise(compiled) ? await compiled : compiled);
   }
   const listing = project.endpoints.map(({ uuid, name, slug, is_active, expose_as_mcp_tool }) => ({
     uuid,
@@ -99,11 +97,19 @@ async function makeContext(input: CompileInput): Promise<CompileContext> {
       }
       return host;
     },
-    async at(place, make) {
-      try {
-        return await make();
-      } catch (thrown) {
+    at(place, make) {
+      const refuse = (thrown: unknown): never => {
         throw thrown instanceof CompileError ? thrown : new CompileError(place, thrown);
+      };
+      try {
+        const made = make();
+        if (!isPromise(made)) return made;
+        const outcome = made.catch(refuse);
+        // Another failure may come first, and then nobody waits for this one.
+        outcome.catch(() => undefined);
+        return outcome;
+      } catch (thrown) {
+        return refuse(thrown);
       }
     },
   };

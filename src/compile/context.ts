@@ -1,6 +1,6 @@
 /** What all parts of one compilation share. */
 import type { ResolvedConfig, SourcePlace } from "../config/model.ts";
-import type { Host, Plugin } from "../plugin/index.ts";
+import type { Host, MaybePromise, Plugin } from "../plugin/index.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import type { Platform } from "./host.ts";
 import type { InstanceLease } from "./instances.ts";
@@ -15,7 +15,7 @@ export interface CompileContext {
   /** The HTTP client to providers, loaded when the first provider needs it. */
   upstream(): Promise<UpstreamClient>;
   /** Runs `make`; what it throws becomes a CompileError that names the place in the YAML. */
-  at<T>(place: SourcePlace, make: () => Promise<T>): Promise<T>;
+  at<T>(place: SourcePlace, make: () => MaybePromise<T>): MaybePromise<T>;
 }
 
 /** A plugin's setup failed: the configuration is refused, at the line that uses the plugin. */

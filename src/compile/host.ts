@@ -1,7 +1,15 @@
 /** What is handed to each plugin at setup, made from the gateway's platform: the same for built-in and third-party ones. */
-import { LRUCache } from "lru-cache";
 import { compileSchema } from "../base/json-schema.ts";
-import type { Clock, Host, JsonSchema, Logger, Metrics, Random, SchemaCheck } from "../plugin/index.ts";
+import type {
+  Clock,
+  Host,
+  JsonSchema,
+  Logger,
+  Metrics,
+  Random,
+  RequestLog,
+  SchemaCheck,
+} from "../plugin/index.ts";
 import type { StateStore } from "../state/store.ts";
 
 /** What the gateway offers its plugins; one object for the life of the process. */
@@ -11,25 +19,17 @@ export interface Platform {
   readonly log: Logger;
   readonly store: StateStore;
   readonly metrics: Metrics;
-  readonly requestLog: { write(line: string): void };
+  readonly requestLog: RequestLog;
 }
 
 /** Conversations of the built-in stages are kept apart from those of third-party plugins under this name. */
 const OWN_SESSIONS = "chat/";
 
-/** Compiled schemas, by their text: an unchanged schema is not compiled again on reload. */
-const schemas = new LRUCache<string, SchemaCheck>({ max: 20_000 });
-
+/** Equal schemas share one check, across reloads as well. */
 function compiled(schema: JsonSchema): SchemaCheck {
-  const text = JSON.stringify(schema);
-  let check = schemas.get(text);
-  if (check === undefined) {
-    const outcome = compileSchema(schema);
-    if (!outcome.ok) throw new Error(`the schema does not compile: ${outcome.message}`);
-    check = outcome.check;
-    schemas.set(text, check);
-  }
-  return check;
+  const outcome = compileSchema(schema);
+  if (!outcome.ok) throw new Error(`the schema does not compile: ${outcome.message}`);
+  return outcome.check;
 }
 
 export interface HostNeeds {

@@ -2,15 +2,24 @@
  * Plugin instances: `setup` runs once per plugin and options, however many endpoints use it, and an instance lives on
  * across reloads while its plugin and options stay equal, so that a changed prompt does not drop a warm pool.
  */
+import { textKey } from "../base/text-key.ts";
 import type { MaybePromise } from "../plugin/index.ts";
+import { isPromise } from "../plugin/index.ts";
 
 /** What an instance is known by: the plugin object itself (a reloaded module makes a new one) and its options. */
 interface Held {
   readonly plugin: object;
   readonly key: string;
-  readonly made: Promise<unknown>;
+  /** A promise until it is there. */
+  made: MaybePromise<unknown>;
   users: number;
   readonly close: (made: unknown) => MaybePromise<void>;
+}
+
+/** How an instance comes to be, and how it goes. */
+export interface Making<T> {
+  make(): MaybePromise<T>;
+  close(made: T): MaybePromise<void>;
 }
 
 /** All instances of the process. Bounded by what the generations alive use. */
@@ -28,22 +37,17 @@ export class InstancePool {
     return new InstanceLease(this);
   }
 
-  take<T>(
-    plugin: object,
-    key: string,
-    make: () => MaybePromise<T>,
-    close: (made: T) => MaybePromise<void>,
-  ): Held {
+  /** The instance for this key, made if there is none. Throws what `make` throws. */
+  hold<T>(plugin: object, key: string, { make, close }: Making<T>): Held {
     let byOptions = this.#held.get(plugin);
+    let held = byOptions?.get(key);
+    if (held !== undefined) return held;
+    const made = make();
+    // A plugin and key always make one type, so what `made` gives is what `close` takes.
+    held = { plugin, key, made, users: 0, close: (value) => close(value as T) };
+    if (isPromise(made)) settle(held, made);
     if (byOptions === undefined) this.#held.set(plugin, (byOptions = new Map()));
-    let held = byOptions.get(key);
-    if (held === undefined) {
-      const made = Promise.resolve().then(make);
-      // A plugin and key always make one type, so what `made` gives is what `close` takes.
-      held = { plugin, key, made, users: 0, close: (value) => close(value as T) };
-      byOptions.set(key, held);
-    }
-    held.users++;
+    byOptions.set(key, held);
     return held;
   }
 
@@ -53,43 +57,48 @@ export class InstancePool {
     const byOptions = this.#held.get(held.plugin);
     byOptions?.delete(held.key);
     if (byOptions?.size === 0) this.#held.delete(held.plugin);
-    await held.made.then(held.close, () => undefined);
+    await Promise.resolve(held.made).then(held.close, () => undefined);
   }
+}
+
+/** Puts the instance in its promise's place. Whoever waits for it hears of a failure. */
+function settle(held: Held, made: Promise<unknown>): void {
+  made.then(
+    (value) => {
+      held.made = value;
+    },
+    () => undefined,
+  );
 }
 
 export class InstanceLease {
   readonly #pool: InstancePool;
-  readonly #taken = new Map<string, Held>();
-  #names = new Map<object, number>();
+  readonly #taken = new Set<Held>();
 
   constructor(pool: InstancePool) {
     this.#pool = pool;
   }
 
-  /** The instance for these options, made if nobody has one. Rejects when `make` throws. */
-  async take<T>(
-    plugin: object,
-    options: unknown,
-    make: () => MaybePromise<T>,
-    close: (made: T) => MaybePromise<void>,
-  ): Promise<T> {
-    const key = JSON.stringify(options) ?? "";
-    let number = this.#names.get(plugin);
-    if (number === undefined) this.#names.set(plugin, (number = this.#names.size));
-    const ours = `${number}:${key}`;
-    let held = this.#taken.get(ours);
-    if (held === undefined) {
-      held = this.#pool.take(plugin, key, make, close);
-      this.#taken.set(ours, held);
+  /** The instance for these options, at once where it is there. Throws or rejects with what `make` fails with. */
+  take<T>(plugin: object, options: unknown, making: Making<T>): MaybePromise<T> {
+    const held = this.#pool.hold(plugin, textKey(JSON.stringify(options) ?? ""), making);
+    if (!this.#taken.has(held)) {
+      this.#taken.add(held);
+      held.users++;
     }
-    // See `take` of the pool: one plugin and key make one type.
-    return (await held.made) as T;
+    // See `hold`: one plugin and key make one type.
+    return held.made as MaybePromise<T>;
   }
 
   async release(): Promise<void> {
-    const taken = [...this.#taken.values()];
+    const taken = [...this.#taken];
     this.#taken.clear();
-    this.#names = new Map();
     await Promise.all(taken.map((held) => this.#pool.drop(held)));
   }
+}
+
+/** All of them, in a promise only when one of them is in one. */
+export function allOf<T>(items: readonly MaybePromise<T>[]): MaybePromise<readonly T[]> {
+  // `some` has found no promise, which its type cannot say.
+  return items.some(isPromise) ? Promise.all(items) : (items as readonly T[]);
 }

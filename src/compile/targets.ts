@@ -1,38 +1,36 @@
 /** Compiles where an endpoint's calls go: its primary and failover entries, each with a provider ready to be asked. */
 import type { CredentialConfig, EndpointConfig, ProjectConfig } from "../config/model.ts";
-import type { Provider, ProviderPlugin, Target, WireFormat } from "../plugin/index.ts";
+import type { MaybePromise, Provider, ProviderPlugin, Target, WireFormat } from "../plugin/index.ts";
+import { andThen } from "../plugin/index.ts";
 import type { CompileContext } from "./context.ts";
+import { allOf } from "./instances.ts";
 import { type TargetEntry, targetsOf } from "./parts.ts";
 
-export async function compileTargets(
+export function compileTargets(
   context: CompileContext,
   project: ProjectConfig,
   endpoint: EndpointConfig,
-): Promise<readonly Target[]> {
-  const targets: Target[] = [];
-  for (const entry of targetsOf(project, endpoint)) {
-    targets.push(await compileTarget(context, project, endpoint, entry));
-  }
-  return targets;
+): MaybePromise<readonly Target[]> {
+  return allOf(targetsOf(project, endpoint).map((entry) => compileTarget(context, project, endpoint, entry)));
 }
 
-async function compileTarget(
+function compileTarget(
   context: CompileContext,
   project: ProjectConfig,
   endpoint: EndpointConfig,
   { provider: key, model, credential: name }: TargetEntry,
-): Promise<Target> {
+): MaybePromise<Target> {
   const plugin = context.registry.providers.get(key);
   if (plugin === undefined) throw new Error(`there is no provider '${key}'`);
   const credential = project.credentials.find((entry) => entry.name === name);
-  return {
+  return andThen(providerFor(context, plugin, credential), (client) => ({
     provider: key,
     label: plugin.label,
     model,
     credential: name,
     enabled: context.config.providers[key]?.enabled ?? true,
     active: credential?.is_active ?? true,
-    client: await providerFor(context, plugin, credential),
+    client,
     // Settings come from the endpoint, never from a failover entry (specification, failover rules).
     settings: Object.freeze({
       model,
@@ -41,15 +39,15 @@ async function compileTarget(
       maxOutputTokens: endpoint.max_output_tokens,
       responseSchema: endpoint.output_schema ?? undefined,
     }),
-  };
+  }));
 }
 
 /** One client per provider and credential, shared by all endpoints and kept across reloads while both stay equal. */
-async function providerFor(
+function providerFor(
   context: CompileContext,
   plugin: ProviderPlugin<never>,
   credential: CredentialConfig | undefined,
-): Promise<Provider> {
+): MaybePromise<Provider> {
   const settings = context.config.providers[plugin.name];
   const baseUrl = credential?.base_url ?? settings?.base_url ?? plugin.defaultBaseUrl ?? "";
   const options = { ...settings?.options, ...credential?.options };
@@ -63,10 +61,8 @@ async function providerFor(
     timeoutMs,
     firstByteTimeoutMs,
   };
-  return context.lease.take<Provider>(
-    plugin,
-    key,
-    async () => {
+  return context.lease.take<Provider>(plugin, key, {
+    async make() {
       // Checked against the plugin's own schema at load.
       const made = await plugin.setup(options as never, context.hostFor(plugin));
       if (!isWireFormat(made)) return made;
@@ -78,8 +74,8 @@ async function providerFor(
       };
       return wireProvider(made, spoken, await context.upstream(), { timeoutMs, firstByteTimeoutMs });
     },
-    (provider) => provider.close?.(),
-  );
+    close: (provider) => provider.close?.(),
+  });
 }
 
 function isWireFormat(made: WireFormat | Provider): made is WireFormat {

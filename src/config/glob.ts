@@ -13,11 +13,11 @@ export function isPattern(text: string): boolean {
   return /[*?{]/.test(text);
 }
 
-/** Absolute paths of the files that match, sorted. `onDirectory` is told of each folder whose entries were read. */
+/** Absolute paths of the files that match, sorted. `onDirectory` is told of each folder read, and the names in it. */
 export function matchFiles(
   pattern: string,
   folder: string,
-  onDirectory: (path: string) => void,
+  onDirectory: (path: string, names: readonly string[]) => void,
 ): readonly string[] {
   const segments = pattern.split("/").filter((segment) => segment !== "" && segment !== ".");
   const found = new Set<string>();
@@ -37,7 +37,8 @@ export function matchFiles(
     }
     const entries = entriesOf(path);
     if (entries === undefined) return;
-    onDirectory(path);
+    const names = entries.map((entry) => entry.name);
+    onDirectory(path, names);
     if (segment === "**") walk(path, after, depth + 1);
     const matches = namePattern(segment);
     for (const entry of entries) {

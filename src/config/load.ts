@@ -34,14 +34,23 @@ export interface LoadRequest {
   readonly strict: boolean;
 }
 
+/** What a reload may come from. Paths are absolute. */
+export interface WatchList {
+  /** All files read or looked for. */
+  readonly files: readonly string[];
+  /** Those whose entries matter. */
+  readonly directories: readonly string[];
+  /** What all of them were when this load read them; see `fingerprintOf`. */
+  readonly fingerprint: string;
+}
+
 export interface LoadOutcome {
   /** undefined when there are errors. */
   readonly config: ResolvedConfig | undefined;
   /** In the order of their places. */
   readonly errors: readonly Diagnostic[];
   readonly warnings: readonly Diagnostic[];
-  /** All files read or looked for, and the directories whose entries matter. Absolute. */
-  readonly watch: { readonly files: readonly string[]; readonly directories: readonly string[] };
+  readonly watch: WatchList;
   /** Hex SHA-256 over all text read, in order. */
   readonly hash: string;
 }
@@ -64,7 +73,11 @@ export async function loadConfig(request: LoadRequest, loadPlugins: PluginLoader
     config,
     errors: inOrder(reporter.errors),
     warnings: inOrder(reporter.warnings),
-    watch: { files: sources.files(), directories: sources.directories() },
+    watch: {
+      files: sources.files(),
+      directories: sources.directories(),
+      fingerprint: sources.fingerprint(),
+    },
     hash: sources.hash(),
   };
 }

@@ -75,8 +75,8 @@ export function load(path: string, reader: PartReader): ParsedFile | undefined {
 
 function entryFiles(path: string, { sources, reporter, state }: PartReader): readonly string[] {
   if (!isDirectory(path)) return [path];
-  sources.watchDirectory(path);
-  const files = matchFiles("*.{yaml,yml}", path, () => {});
+  sources.watchDirectory(path, []); // Also when its entries cannot be read.
+  const files = matchFiles("*.{yaml,yml}", path, sources.watchDirectory);
   if (files.length > 0) return files;
   state.isWhole = false;
   reporter.reportFile("E0001", path, `${path} holds no .yaml or .yml file`);

@@ -8,13 +8,15 @@ import {
   isMap,
   isScalar,
   isSeq,
+  type Node,
   parseDocument,
   type YAMLMap,
   type YAMLSeq,
 } from "yaml";
 import type { Reporter } from "./diagnostic.ts";
+import { readJson } from "./json-file.ts";
 import type { Source } from "./source.ts";
-import { keyText, type PlainMap, type Tree } from "./tree.ts";
+import type { Extent, Key, KeyExtents, Layout, PlainMap, Tree } from "./tree.ts";
 
 /** One file's YAML, and a way to make plain values of it. */
 export interface ParsedFile {
@@ -47,6 +49,18 @@ const PHRASES: Readonly<Record<string, string>> = {
 };
 
 export function parseFile(source: Source, tree: Tree, reporter: Reporter): ParsedFile {
+  let json = readJson(source, tree);
+  if (json !== undefined) {
+    return {
+      source,
+      isSound: true,
+      plain() {
+        const value = json ?? readJson(source, tree);
+        json = undefined;
+        return value;
+      },
+    };
+  }
   const document = parseText(source.text);
   if (document === undefined) {
     reporter.reportRange("E0002", { source, start: 0, end: 1 }, "the file nests too deeply");
@@ -93,6 +107,41 @@ function parseText(text: string): Document.Parsed | undefined {
   }
 }
 
+/** A map or list of a YAML file. */
+class YamlLayout implements Layout {
+  readonly source: Source;
+  readonly #node: YAMLMap | YAMLSeq;
+
+  constructor(source: Source, node: YAMLMap | YAMLSeq) {
+    this.source = source;
+    this.#node = node;
+  }
+
+  whole(): Extent | undefined {
+    return extentOf(this.#node);
+  }
+
+  at(key: Key): KeyExtents | undefined {
+    if (isMap(this.#node)) {
+      const pair = this.#node.items.find((item) => keyText(item.key) === String(key));
+      return pair && { key: extentOf(pair.key), value: extentOf(pair.value) };
+    }
+    const item = typeof key === "number" ? this.#node.items[key] : undefined;
+    return item === undefined ? undefined : { key: undefined, value: extentOf(item) };
+  }
+}
+
+/** A key as the text it is in the plain map; undefined when it is no scalar. */
+function keyText(key: unknown): string | undefined {
+  return isScalar(key) && key.value !== null ? String(key.value) : undefined;
+}
+
+function extentOf(node: unknown): Extent | undefined {
+  // What yaml's composer puts in a pair or a list is a node or nothing: plain values stand only in built documents.
+  const range = typeof node === "object" && node !== null ? (node as Node).range : undefined;
+  return range == null ? undefined : [range[0], range[1]];
+}
+
 /** Stands for a value that was reported: nothing more is to be said of it. */
 const REFUSED = Symbol("refused");
 
@@ -127,7 +176,7 @@ class Plainer {
 
   #list(node: YAMLSeq, depth: number): readonly unknown[] {
     const list: unknown[] = [];
-    this.#tree.parsed(list, this.#source, node);
+    this.#tree.parsed(list, new YamlLayout(this.#source, node));
     for (const item of node.items) {
       const value = this.value(item, depth + 1);
       if (value === REFUSED) this.#tree.markFault(list, list.length);
@@ -138,7 +187,7 @@ class Plainer {
 
   #map(node: YAMLMap, depth: number): PlainMap {
     const map: PlainMap = {};
-    this.#tree.parsed(map, this.#source, node);
+    this.#tree.parsed(map, new YamlLayout(this.#source, node));
     for (const { key, value } of node.items) {
       const name = keyText(key);
       const range = isScalar(key) ? key.range : node.range;

@@ -35,14 +35,20 @@ import { slugOf } from "./slug.ts";
 import { isPlainMap, type Tree } from "./tree.ts";
 import { usdAt } from "./usd.ts";
 
-interface Resolution {
+interface Resolvable {
   readonly config: FilledConfig;
   readonly tree: Tree;
   readonly plugins: PluginLookup;
   readonly modules: readonly PluginModule[];
 }
 
-export function resolveConfig(resolution: Resolution): ResolvedConfig {
+interface Resolution extends Resolvable {
+  /** Values by their JSON; see `once`. */
+  readonly known: Map<string, unknown>;
+}
+
+export function resolveConfig(resolvable: Resolvable): ResolvedConfig {
+  const resolution: Resolution = { ...resolvable, known: new Map() };
   const { config, tree, modules } = resolution;
   const { version, server, admin, state, log, telemetry, network } = config;
   return {
@@ -165,8 +171,8 @@ function resolveEndpoint(
     session_overflow: endpoint.session_overflow,
     prompt: endpoint.prompt,
     user_prompt_template: endpoint.user_prompt_template,
-    input_schema: endpoint.input_schema,
-    output_schema: endpoint.output_schema,
+    input_schema: once(endpoint.input_schema, resolution),
+    output_schema: once(endpoint.output_schema, resolution),
     stages: resolveStages(endpoint.stages, resolution),
   };
 }
@@ -208,7 +214,7 @@ function resolveGuardrail(
   const given = { ...optionsBesideUse(guardrail), ...guardrail.options };
   const options = filledOptions(resolution, "guardrail", use, given);
   const at = placeOf(resolution.tree, list, index);
-  return { use, on, on_error, timeout_ms, isolate, shadow, options, at };
+  return { use, on: once(on, resolution), on_error, timeout_ms, isolate, shadow, options, at };
 }
 
 function resolveStages(uses: readonly FilledStageUse[], resolution: Resolution): readonly StageUse[] {
@@ -220,10 +226,20 @@ function resolveStages(uses: readonly FilledStageUse[], resolution: Resolution):
 }
 
 /** Options with the defaults that stand in the plugin's schema. */
-function filledOptions({ plugins }: Resolution, kind: PluginKind, name: string, options: Options): Options {
-  const schema = plugins.find(kind, name)?.schema;
+function filledOptions(resolution: Resolution, kind: PluginKind, name: string, options: Options): Options {
+  const schema = resolution.plugins.find(kind, name)?.schema;
   // `fill` of a map is a map.
-  return isPlainMap(schema) ? (fill(schema, options) as Options) : options;
+  return once(isPlainMap(schema) ? (fill(schema, options) as Options) : options, resolution);
+}
+
+/** Equal values become one: of ten thousand endpoints most have the schemas and guardrails of others. */
+function once<T>(value: T, { known }: Resolution): T {
+  const text = JSON.stringify(value);
+  // Only a value of the same type has the same text.
+  const first = known.get(text) as T | undefined;
+  if (first !== undefined) return first;
+  known.set(text, value);
+  return value;
 }
 
 type Options = Readonly<Record<string, unknown>>;

@@ -53,48 +53,81 @@ export interface Unreadable {
   readonly unreadable: string;
 }
 
+/**
+ * What a set of files and directories was at one moment, as one text: equal as long as no content and no list of names
+ * has changed. `digests`: path and `contentDigest`, or undefined for what cannot be read; `entries`: path and names.
+ */
+export function fingerprintOf(
+  digests: Iterable<readonly [string, string | undefined]>,
+  entries: Iterable<readonly [string, readonly string[]]>,
+): string {
+  const hash = createHash("sha256");
+  for (const [path, digest] of digests) hash.update(`\0${path}\0${digest ?? "absent"}`);
+  for (const [path, names] of entries) {
+    const told = names.filter((name) => /\.(?:ya?ml|json)$/.test(name)).sort();
+    hash.update(`\0${path}\0${told.join("\0")}`);
+  }
+  return hash.digest("hex");
+}
+
+export function contentDigest(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
 export interface Sources {
   /** Reads a file by its absolute path; a second time answers from memory. A file not found is watched as well. */
   read(path: string): Source | Unreadable;
-  /** Notes a directory whose entries matter, not its files' text alone. */
-  watchDirectory(path: string): void;
+  /** Notes a directory whose entries matter, not its files' text alone, and the names of those it has. */
+  watchDirectory(path: string, names: readonly string[]): void;
   files(): readonly string[];
   directories(): readonly string[];
+  /** `fingerprintOf` all of them, as they were read. */
+  fingerprint(): string;
   /** Hex SHA-256 over all text read, in the order read. */
   hash(): string;
 }
 
 export function openSources(): Sources {
   const read = new Map<string, Source | Unreadable>();
-  const directories = new Set<string>();
+  const digests = new Map<string, string>();
+  const directories = new Map<string, readonly string[]>();
   const hash = createHash("sha256");
   return {
     read(path) {
       const known = read.get(path);
       if (known !== undefined) return known;
       const outcome =
-        read.size < FILES_MAX ? readText(path) : { unreadable: `is one of more than ${FILES_MAX} files` };
+        read.size < FILES_MAX
+          ? readText(path, digests)
+          : { unreadable: `is one of more than ${FILES_MAX} files` };
       const source = typeof outcome === "string" ? new Source(path, outcome) : outcome;
       if (source instanceof Source) hash.update(`${Buffer.byteLength(source.text)}:`).update(source.text);
       read.set(path, source);
       return source;
     },
-    watchDirectory(path) {
-      directories.add(path);
+    watchDirectory(path, names) {
+      directories.set(path, names);
     },
     files: () => [...read.keys()],
-    directories: () => [...directories],
+    directories: () => [...directories.keys()],
+    fingerprint: () =>
+      fingerprintOf(
+        [...read.keys()].map((path) => [path, digests.get(path)]),
+        directories,
+      ),
     hash: () => hash.copy().digest("hex"),
   };
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-function readText(path: string): string | Unreadable {
+function readText(path: string, digests: Map<string, string>): string | Unreadable {
   try {
     const { size } = statSync(path);
     if (size > FILE_BYTES_MAX) return { unreadable: `is larger than ${FILE_BYTES_MAX} bytes` };
-    return utf8.decode(readFileSync(path)); // Drops a byte order mark.
+    const bytes = readFileSync(path);
+    digests.set(path, contentDigest(bytes));
+    return utf8.decode(bytes); // Drops a byte order mark.
   } catch (error) {
     return { unreadable: reasonOf(error) };
   }

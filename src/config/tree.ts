@@ -2,7 +2,6 @@
  * A configuration as plain values, and beside it what is known of each value: where it stands, whether a reference
  * made it, whether it was found faulty. Merged and filled copies keep pointing at what they were made of.
  */
-import { isMap, isScalar, type Node, type Pair, type YAMLMap, type YAMLSeq } from "yaml";
 import type { Source } from "./source.ts";
 
 export type Key = string | number;
@@ -30,9 +29,20 @@ export interface ReferenceMark {
   readonly isPlaceholder: boolean;
 }
 
-interface Parsed {
+/** Start and end of a piece of text. */
+export type Extent = readonly [start: number, end: number];
+
+/** Where one entry stands. A list's have no key; an empty value has no extent, or one of no length. */
+export interface KeyExtents {
+  readonly key: Extent | undefined;
+  readonly value: Extent | undefined;
+}
+
+/** Where a map or list and what is in it stand in a file. */
+export interface Layout {
   readonly source: Source;
-  readonly node: YAMLMap | YAMLSeq;
+  whole(): Extent | undefined;
+  at(key: Key): KeyExtents | undefined;
 }
 
 interface Derived {
@@ -47,15 +57,15 @@ const NOTHING_MOVED: ReadonlyMap<Key, Spot> = new Map();
 
 /** Lives as long as one load. */
 export class Tree {
-  readonly #parsed = new Map<object, Parsed>();
+  readonly #parsed = new Map<object, Layout>();
   readonly #derived = new Map<object, Derived>();
   readonly #faults = new Map<object, Set<Key>>();
   readonly #broughtIn = new Map<string, string>();
   readonly #references = new Map<object, Map<Key, ReferenceMark>>();
 
-  /** Notes which node of which file a map or list was made of. */
-  parsed(container: object, source: Source, node: YAMLMap | YAMLSeq): void {
-    this.#parsed.set(container, { source, node });
+  /** Notes where in which file a map or list stands. */
+  parsed(container: object, layout: Layout): void {
+    this.#parsed.set(container, layout);
   }
 
   /** Notes that `copy` stands for `base`, but for the keys in `moved`, which come from elsewhere. */
@@ -65,15 +75,14 @@ export class Tree {
 
   /** Where the key stands; the value where there is none, as in a list; the map where the key is missing. */
   keyRange(spot: Spot | undefined): Range | undefined {
-    return this.#range(spot, (pair) => nodeOf(pair.key) ?? nodeOf(pair.value));
+    return this.#range(spot, ({ key, value }) => key ?? value);
   }
 
   /** Where the value stands; the key where the value is empty; the map where the key is missing. */
   valueRange(spot: Spot | undefined): Range | undefined {
-    return this.#range(spot, (pair) => {
-      const value = nodeOf(pair.value);
-      return value?.range != null && value.range[1] > value.range[0] ? value : (nodeOf(pair.key) ?? value);
-    });
+    return this.#range(spot, ({ key, value }) =>
+      value !== undefined && value[1] > value[0] ? value : (key ?? value),
+    );
   }
 
   /** The value's text in the file, quotes and all. */
@@ -143,35 +152,17 @@ export class Tree {
     return derived === undefined ? undefined : (derived.moved.get(key) ?? this.#moved(derived.base, key));
   }
 
-  #range(spot: Spot | undefined, choose: (pair: PairNodes) => Node | undefined): Range | undefined {
+  #range(spot: Spot | undefined, choose: (extents: KeyExtents) => Extent | undefined): Range | undefined {
     if (spot === undefined) return undefined;
     const origin = this.#origin(spot.container, spot.key);
-    const parsed = this.#parsed.get(origin.container);
-    if (parsed === undefined) return this.valueRange(spot.parent);
-    const pair = pairOf(parsed.node, origin.key);
-    const range = (pair === undefined ? parsed.node : choose(pair))?.range;
-    if (range == null) return undefined;
-    const isWhole = pair === undefined;
-    return { source: parsed.source, start: range[0], end: isWhole ? range[0] + 1 : range[1] };
+    const layout = this.#parsed.get(origin.container);
+    if (layout === undefined) return this.valueRange(spot.parent);
+    const entry = layout.at(origin.key);
+    const extent = entry === undefined ? layout.whole() : choose(entry);
+    if (extent === undefined) return undefined;
+    const [start, end] = extent;
+    return { source: layout.source, start, end: entry === undefined ? start + 1 : end };
   }
-}
-
-type PairNodes = Pick<Pair, "key" | "value">;
-
-function pairOf(node: YAMLMap | YAMLSeq, key: Key): PairNodes | undefined {
-  if (isMap(node)) return node.items.find((pair) => keyText(pair.key) === String(key));
-  const item = typeof key === "number" ? node.items[key] : undefined;
-  return item === undefined ? undefined : { key: undefined, value: item };
-}
-
-/** A key as the text it is in the plain map; undefined when it is no scalar. */
-export function keyText(key: unknown): string | undefined {
-  return isScalar(key) && key.value !== null ? String(key.value) : undefined;
-}
-
-function nodeOf(value: unknown): Node | undefined {
-  // What yaml's composer puts in a pair or a list is a node or nothing: plain values stand only in built documents.
-  return typeof value === "object" && value !== null ? (value as Node) : undefined;
 }
 
 export function isPlainMap(value: unknown): value is PlainMap {

@@ -99,7 +99,7 @@ const FIXED = ["server", "admin", "state"] as const;
 class RunningGateway implements Gateway, SurfaceContext {
   readonly rt: GatewayPlatform;
   readonly random: GatewayPlatform["random"];
-  readonly open = new OpenCalls();
+  readonly open: OpenCalls;
   draining = false;
   config: ResolvedConfig;
   warnings: readonly Diagnostic[] = [];
@@ -125,6 +125,8 @@ class RunningGateway implements Gateway, SurfaceContext {
     this.#started = config;
     const { clock } = platform;
     this.#loader = new Loader(clock);
+    // A call may be given up a tenth of its time late, and never more than a second.
+    this.open = new OpenCalls(clock, Math.max(10, Math.min(1000, config.server.request_timeout_ms / 10)));
     if (options.watch !== false) {
       this.#watch = new ConfigWatch({ clock, changed: async () => void (await this.reload()) });
     }
@@ -324,7 +326,7 @@ class RunningGateway implements Gateway, SurfaceContext {
     this.#loader.close();
     const drained = Promise.all(this.#servers.map((server) => server.drain()));
     const deadline = this.rt.clock.after(this.#started.server.drain_timeout_ms, () => {
-      for (const call of this.open.all()) call.cancel("shutdown");
+      this.open.giveUpAll();
       for (const server of this.#servers) server.destroy();
     });
     await drained;

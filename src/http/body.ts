@@ -1,17 +1,8 @@
 /** Reads a request's body: bounded in bytes and time, checked to be JSON by its type, its encoding and its text. */
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock, GatewayError } from "../plugin/index.ts";
+import type { GatewayError } from "../plugin/index.ts";
 import { reject } from "../plugin/index.ts";
-
-/** What is read, and how much of it for how long. */
-export interface BodySource {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
-  readonly clock: Clock;
-  readonly maxBytes: number;
-  readonly timeoutMs: number;
-}
 
 /** A JSON object of a client: own keys only, no `__proto__` anywhere, not nested beyond reason. */
 export type JsonBody = Readonly<Record<string, unknown>>;
@@ -20,11 +11,15 @@ export type JsonBody = Readonly<Record<string, unknown>>;
 export const DEPTH_MAX = 64;
 
 /**
- * Reads and parses the body, then calls `done` once; when the client leaves before the end that is when the time is up.
- * Callbacks, not a promise: a body that comes in one piece costs one event and no turn of the loop.
+ * Reads and parses the body, then calls `done` once; never when the client leaves before the end. How long it may take
+ * is the caller's to watch. Callbacks, not a promise: a body in one piece costs one event and no turn of the loop.
  */
-export function readJsonBody(source: BodySource, done: (body: JsonBody | GatewayError) => void): void {
-  const { req, res, clock, maxBytes, timeoutMs } = source;
+export function readJsonBody(
+  req: IncomingMessage,
+  res: ServerResponse,
+  maxBytes: number,
+  done: (body: JsonBody | GatewayError) => void,
+): void {
   const refusal = refusedByHead(req, maxBytes);
   if (refusal !== undefined) return done(refusal);
   if (req.headers.expect !== undefined) res.writeContinue();
@@ -32,22 +27,16 @@ export function readJsonBody(source: BodySource, done: (body: JsonBody | Gateway
   let first: Buffer | undefined;
   let rest: Buffer[] | undefined;
   let bytes = 0;
-  let over = false;
-  const finish = (body: JsonBody | GatewayError): void => {
-    if (over) return;
-    over = true;
-    timer.cancel();
-    done(body);
-  };
-  const timer = clock.after(timeoutMs, () => finish(reject("body_too_slow", { ms: timeoutMs })));
   req.on("data", (chunk: Buffer) => {
-    if (over) return;
+    if (bytes > maxBytes) return;
     bytes += chunk.length;
-    if (bytes > maxBytes) finish(reject("body_too_large", { max: maxBytes }));
+    if (bytes > maxBytes) done(reject("body_too_large", { max: maxBytes }));
     else if (first === undefined) first = chunk;
     else (rest ??= [first]).push(chunk);
   });
-  req.on("end", () => finish(parseJsonObject(rest === undefined ? first : Buffer.concat(rest))));
+  req.on("end", () => {
+    if (bytes <= maxBytes) done(parseJsonObject(rest === undefined ? first : Buffer.concat(rest)));
+  });
 }
 
 /** What the head alone gives away, in the contract's order: 413, 415. */

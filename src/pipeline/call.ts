@@ -14,7 +14,6 @@ import type {
   ProjectRef,
   Scope,
   Surface,
-  Timer,
   TokenRef,
   VerdictRecord,
 } from "../plugin/index.ts";
@@ -99,7 +98,8 @@ export class Call implements Exchange {
   asked = false;
   /** Set by the one place that ends calls; nothing may happen to the call after it. */
   ended = false;
-  deadline: Timer | undefined = undefined;
+  /** Monotonic time at which it is given up; looked at by OpenCalls. */
+  deadlineMs = Number.POSITIVE_INFINITY;
   /** The generation the call runs on, let go at its end. */
   lease: { release(): void } | undefined = undefined;
   /** Told when the call is given up, after whoever waits on its behalf. Set by the pipeline. */
@@ -146,16 +146,11 @@ export class Call implements Exchange {
 
   /** Gives the call up: whoever is waiting for something on its behalf is told, once. */
   cancel(reason: NonNullable<Call["cancelled"]>): void {
-    if (this.cancelled !== undefined) return;
+    if (this.cancelled !== undefined || this.ended) return;
     this.cancelled = reason;
     this.#abort?.abort(reason);
     this.#runCancel();
     this.owner?.givenUp();
-  }
-
-  /** Gives the call up after so long, upstream included. `endCall` takes the deadline back. */
-  limitTime(timeoutMs: number): void {
-    this.deadline = this.rt.clock.after(timeoutMs, () => this.cancel("timeout"));
   }
 
   claim(claim: Claim): void {

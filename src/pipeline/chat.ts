@@ -161,11 +161,17 @@ class ChatRun implements PumpOwner {
     const part = this.#pump?.cancel();
     if (part !== undefined) this.#answered = { ...part.result, usage: part.usage };
     if (x.cancelled === "client_gone") return this.#close(undefined, "client_gone");
-    const ms = Math.round(this.#x.rt.clock.monotonicMs() - x.startedMonotonicMs);
-    this.#close(
-      x.cancelled === "timeout" ? reject("request_timeout", { ms }) : reject("draining", {}),
-      "failed",
-    );
+    this.#close(x.cancelled === "timeout" ? this.#timedOut() : reject("draining", {}), "failed");
+  }
+
+  /** In the words of a provider's own time-out, when one was being asked. */
+  #timedOut(): GatewayError {
+    const x = this.#x;
+    const ms = Math.round(x.rt.clock.monotonicMs() - x.startedMonotonicMs);
+    const last = x.attempts.at(-1);
+    const asked = this.#endpoint.targets.find((target) => target.provider === last?.provider);
+    if (asked === undefined) return reject("request_timeout", { ms });
+    return reject("provider_failed", { reason: `${asked.label} timed out after ${ms} ms` });
   }
 
   #refuse(error: GatewayError, outcome: "refused" | "failed"): void {

@@ -52,7 +52,6 @@ export function endCall(x: Call, steps: readonly FinishStep[], ending: Ending): 
   x.ended = true;
   x.owner = undefined;
   x.onCancel(undefined);
-  x.deadline?.cancel();
   const nowMs = x.rt.clock.monotonicMs();
   x.enter(-1, nowMs);
   const last = x.attempts.at(-1);

@@ -1,11 +1,22 @@
 /**
- * The calls that have arrived and not ended. An array with each call's place kept on the call: a Set that is added to
- * and deleted from by every call keeps growing new tables, whose garbage drags finished calls into V8's old space.
+ * The calls that have arrived and not ended, and who watches their deadlines: one look at all of them now and then costs
+ * less than a timer for each. An array with each call's place kept on the call: a Set that every call is added to and
+ * deleted from keeps growing new tables, whose garbage drags finished calls into V8's old space.
  */
+import type { Clock, Timer } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
 
 export class OpenCalls {
+  readonly #clock: Clock;
+  readonly #periodMs: number;
   readonly #calls: Call[] = [];
+  #look: Timer | undefined;
+
+  /** `periodMs`: how late a call may be given up. */
+  constructor(clock: Clock, periodMs: number) {
+    this.#clock = clock;
+    this.#periodMs = periodMs;
+  }
 
   get size(): number {
     return this.#calls.length;
@@ -14,6 +25,7 @@ export class OpenCalls {
   add(call: Call): void {
     call.openIndex = this.#calls.length;
     this.#calls.push(call);
+    this.#look ??= this.#clock.after(this.#periodMs, () => this.#giveUpOverdue());
   }
 
   delete(call: Call): void {
@@ -24,8 +36,14 @@ export class OpenCalls {
     this.#calls[index] = last;
   }
 
-  /** A copy, since giving calls up ends them. */
-  all(): readonly Call[] {
-    return [...this.#calls];
+  giveUpAll(): void {
+    for (const call of [...this.#calls]) call.cancel("shutdown");
+  }
+
+  #giveUpOverdue(): void {
+    const nowMs = this.#clock.monotonicMs();
+    for (const call of this.#calls.filter(({ deadlineMs }) => deadlineMs <= nowMs)) call.cancel("timeout");
+    this.#look = undefined;
+    if (this.size > 0) this.#look = this.#clock.after(this.#periodMs, () => this.#giveUpOverdue());
   }
 }

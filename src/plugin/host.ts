@@ -14,10 +14,17 @@ export interface Host {
   readonly schemas: SchemaCompiler;
   readonly sessions: Sessions;
   readonly metrics: Metrics;
-  /** The request log: one line a call. `line` is JSON without its newline. Buffered; never throws. */
-  readonly requestLog: { write(line: string): void };
+  readonly requestLog: RequestLog;
   /** Leaves out personal data, by the built-in PII filter in mask mode. */
   redact(text: string): string;
+}
+
+/** One line a call. */
+export interface RequestLog {
+  /** False when `log.level` is above info: no line need be made. */
+  readonly enabled: boolean;
+  /** `line` is JSON without its newline. Buffered; never throws. */
+  write(line: string): void;
 }
 
 /** JSON lines on stdout. A level below `log.level` costs nothing. Never pass secrets or texts of calls. */

@@ -70,6 +70,7 @@ export type {
   Metrics,
   OpenSession,
   Random,
+  RequestLog,
   SchemaCheck,
   SchemaCompiler,
   Sessions,

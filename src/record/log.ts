@@ -3,7 +3,7 @@
  * written out a few times a second and, whole, at the end.
  */
 import { pino } from "pino";
-import type { Logger } from "../plugin/index.ts";
+import type { Logger, RequestLog } from "../plugin/index.ts";
 import { LineBuffer } from "./line-buffer.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
@@ -12,8 +12,7 @@ export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 const WAITING_BYTES_MAX = 16 * 1024 * 1024;
 
 export interface Log extends Logger {
-  /** The request log: a finished JSON line, without its newline. */
-  readonly requests: { write(line: string): void };
+  readonly requests: RequestLog;
   /** Changes the level, with the next reload. */
   setLevel(level: LogLevel): void;
   /** Writes out what is buffered. */
@@ -39,9 +38,10 @@ export function createLog(level: LogLevel, write?: (line: string) => void): Log 
     warn: (fields, message) => log.warn(fields, message),
     error: (fields, message) => log.error(fields, message),
     requests: {
-      write(line) {
-        if (requestsOn) out.write(line);
+      get enabled() {
+        return requestsOn;
       },
+      write: (line) => out.write(line),
     },
     setLevel(next) {
       log.level = next;

@@ -1,22 +1,50 @@
-/** Counters and histograms as plain numbers, in the shape that a Prometheus registry reads when it is scraped. */
+/** Counters, histograms and gauges as plain numbers, in the shape that a Prometheus registry reads when it is scraped. */
 import type { MetricFamily } from "../plugin/index.ts";
 
-interface Sample {
+export interface Sample {
   readonly metricName?: string;
   readonly labels: Readonly<Record<string, string | number>>;
   readonly value: number;
 }
 
-interface Samples {
+export interface Samples {
   readonly name: string;
   readonly help: string;
-  readonly type: "counter" | "histogram";
+  readonly type: "counter" | "histogram" | "gauge";
   readonly values: readonly Sample[];
   readonly aggregator: "sum";
 }
 
+/** What a registry asks a metric for. */
+export interface Readable {
+  readonly name: string;
+  readonly help: string;
+  readonly type: Samples["type"];
+  get(): Promise<Samples>;
+}
+
+/** A number, or several told apart by labels, read when they are asked for. */
+export class GaugeFamily implements Readable {
+  readonly type = "gauge";
+  readonly name: string;
+  readonly help: string;
+  readonly #read: () => readonly Sample[];
+
+  constructor(name: string, help: string, read: () => readonly Sample[]) {
+    this.name = name;
+    this.help = help;
+    this.#read = read;
+  }
+
+  get(): Promise<Samples> {
+    const { name, help, type } = this;
+    return Promise.resolve({ name, help, type, values: this.#read(), aggregator: "sum" });
+  }
+}
+
 /** What both have: a name, and one set of numbers per combination of label values. */
-abstract class Family<State> implements MetricFamily {
+abstract class Family<State> implements MetricFamily, Readable {
+  abstract readonly type: Samples["type"];
   readonly name: string;
   readonly help: string;
   readonly #labels: readonly string[];
@@ -28,6 +56,7 @@ abstract class Family<State> implements MetricFamily {
     this.#labels = labels;
   }
 
+  abstract get(): Promise<Samples>;
   protected abstract empty(): State;
   protected abstract adder(state: State): (value: number) => void;
 

@@ -3,9 +3,9 @@
  * call; prom-client turns the numbers into text when somebody asks. Label values come from the config, so they are bounded.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { Gauge, type Metric, Registry } from "prom-client";
+import type { Metric } from "prom-client";
 import type { MetricFamily, Metrics } from "../plugin/index.ts";
-import { CounterFamily, HistogramFamily } from "./metric-family.ts";
+import { CounterFamily, GaugeFamily, HistogramFamily, type Readable, type Sample } from "./metric-family.ts";
 
 export interface GatewayMetrics extends Metrics {
   /** A number read when it is asked for. */
@@ -27,59 +27,58 @@ export interface ReloadMark {
 
 const LOOP_RESOLUTION_MS = 50;
 
+/** Prometheus' text format, in the version that prom-client writes by default. */
+const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
 export function createMetrics(): GatewayMetrics {
-  const registry = new Registry();
   const families = new Map<string, MetricFamily>();
+  const readable: Readable[] = [];
   const loop = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
   loop.enable();
+  let inUse: readonly Sample[] = [];
+  let lastReload = 0;
+  let appliedAtSeconds = 0;
 
   /** The family of that name, shared by all who ask for it. */
-  function family<F extends MetricFamily>(name: string, make: () => F): MetricFamily {
+  function family<F extends MetricFamily & Readable>(name: string, make: () => F): MetricFamily {
     const known = families.get(name);
     if (known !== undefined) return known;
     const made = make();
     families.set(name, made);
-    // The registry asks a metric for its name, help, type and values, which is what a family has.
-    registry.registerMetric(made as unknown as Metric);
+    readable.push(made);
     return made;
   }
 
-  const configInUse = new Gauge({
-    name: "sluice_config_info",
-    help: "The configuration in use",
-    labelNames: ["hash", "generation"],
-    registers: [registry],
-  });
-  const successful = new Gauge({
-    name: "sluice_config_last_reload_successful",
-    help: "1 when the last reload was applied, 0 when it was refused",
-    registers: [registry],
-  });
-  const appliedAt = new Gauge({
-    name: "sluice_config_last_reload_success_timestamp_seconds",
-    help: "When a configuration was last applied",
-    registers: [registry],
-  });
+  function gauge(name: string, help: string, read: () => readonly Sample[]): void {
+    readable.push(new GaugeFamily(name, help, read));
+  }
 
   const metrics: GatewayMetrics = {
     counter: (name, help, labels) => family(name, () => new CounterFamily(name, help, labels)),
     histogram: (name, help, labels, buckets) =>
       family(name, () => new HistogramFamily(name, help, labels, buckets)),
-    gauge(name, help, read) {
-      const collect = (): void => gauge.set(read());
-      const gauge = new Gauge({ name, help, registers: [registry], collect });
-    },
-    text: () => registry.metrics(),
-    contentType: registry.contentType,
+    gauge: (name, help, read) => gauge(name, help, () => single(read())),
+    text: () => written(readable),
+    contentType: CONTENT_TYPE,
     reloaded({ ok, at, hash, generation }) {
-      successful.set(ok ? 1 : 0);
+      lastReload = ok ? 1 : 0;
       if (!ok) return;
-      appliedAt.set(at / 1000);
-      configInUse.reset();
-      configInUse.set({ hash, generation: String(generation) }, 1);
+      appliedAtSeconds = at / 1000;
+      inUse = [{ labels: { hash, generation: String(generation) }, value: 1 }];
     },
     close: () => void loop.disable(),
   };
+  gauge("sluice_config_info", "The configuration in use", () => inUse);
+  metrics.gauge(
+    "sluice_config_last_reload_successful",
+    "1 when the last reload was applied, 0 when it was refused",
+    () => lastReload,
+  );
+  metrics.gauge(
+    "sluice_config_last_reload_success_timestamp_seconds",
+    "When a configuration was last applied",
+    () => appliedAtSeconds,
+  );
   metrics.gauge("sluice_resident_memory_bytes", "Resident memory", () => process.memoryUsage.rss());
   metrics.gauge("sluice_event_loop_delay_p99_seconds", "Event-loop delay since the last scrape", () => {
     const seconds = loop.percentile(99) / 1e9;
@@ -87,4 +86,19 @@ export function createMetrics(): GatewayMetrics {
     return Number.isFinite(seconds) ? seconds : 0;
   });
   return metrics;
+}
+
+function single(value: number): readonly Sample[] {
+  return [{ labels: {}, value }];
+}
+
+/** Loads prom-client at the first scrape, since it would take 40 ms of every start. */
+async function written(families: readonly Readable[]): Promise<string> {
+  const { Registry } = await import("prom-client");
+  const registry = new Registry();
+  for (const one of families) {
+    // A registry asks a metric for its name, help, type and values, which is what a family has.
+    registry.registerMetric(one as unknown as Metric);
+  }
+  return registry.metrics();
 }

@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { CompiledConfig, CompiledProject } from "../compile/model.ts";
 import type { ProjectType } from "../config/model.ts";
+import { type JsonBody, readJsonBody } from "../http/body.ts";
 import type { ClientAddress } from "../http/client-address.ts";
 import { type FlatHeaders, sendError } from "../http/respond.ts";
 import { Call, type Runtime } from "../pipeline/call.ts";
@@ -58,6 +59,7 @@ export class Visit {
   readonly res: ServerResponse;
   readonly call: Call;
   readonly generation: Generation;
+  #reading = false;
 
   constructor(ctx: SurfaceContext, req: IncomingMessage, res: ServerResponse, route: Route) {
     this.ctx = ctx;
@@ -81,8 +83,11 @@ export class Visit {
       monotonicMs: clock.monotonicMs(),
     });
     this.call.lease = this;
+    this.call.owner = this;
+    this.call.deadlineMs = this.call.startedMonotonicMs + config.server.request_timeout_ms;
     ctx.open.add(this.call);
-    res.on("close", () => this.#closed());
+    // Also after the answer: by then the call has ended, and giving it up does nothing.
+    res.on("close", () => this.call.cancel("client_gone"));
   }
 
   /** The call's hold on its generation; `endCall` lets it go. */
@@ -136,10 +141,40 @@ export class Visit {
     this.end(error.status, error);
   }
 
+  /** Reads the body within its own time limit; `read` runs once, unless the call is over before. */
+  readBody(read: (body: JsonBody) => void): void {
+    const { call } = this;
+    const { max_body_bytes: maxBytes, body_timeout_ms: timeoutMs } = this.generation.config.server;
+    const wholeCallMs = call.deadlineMs;
+    call.deadlineMs = Math.min(wholeCallMs, this.ctx.rt.clock.monotonicMs() + timeoutMs);
+    this.#reading = true;
+    readJsonBody(this.req, this.res, maxBytes, (body) => {
+      if (call.ended) return;
+      this.#reading = false;
+      call.deadlineMs = wholeCallMs;
+      if (isGatewayError(body)) this.refuse(body);
+      else read(body);
+    });
+  }
+
+  /** The call was given up before it reached an endpoint, whose pipeline would have been told instead. */
+  givenUp(): void {
+    const { request_timeout_ms: ms, body_timeout_ms: bodyMs } = this.generation.config.server;
+    if (this.call.cancelled === "timeout") {
+      this.refuse(
+        this.#reading ? reject("body_too_slow", { ms: bodyMs }) : reject("request_timeout", { ms }),
+      );
+    } else if (this.call.cancelled === "shutdown") {
+      this.refuse(reject("draining", {}));
+    } else {
+      this.end(499, undefined);
+    }
+  }
+
   /** Records the end of a call without an endpoint. */
   end(status: number, error: GatewayError | undefined): void {
     endCall(this.call, this.generation.config.record, {
-      outcome: error === undefined ? "done" : error.status >= 500 ? "failed" : "refused",
+      outcome: status === 499 ? "client_gone" : status < 400 ? "done" : status < 500 ? "refused" : "failed",
       status,
       error,
       result: undefined,
@@ -162,23 +197,6 @@ export class Visit {
     if (this.ctx.open.size > OPEN_CALLS_MAX) return reject("overloaded", {}, { retryAfterSeconds: 1 });
     if (authorizationHeaders(this.req) > 1) return reject("duplicate_authorization", {});
     return undefined;
-  }
-
-  /** The connection is gone. Before the answer was out, so is the client. */
-  #closed(): void {
-    if (this.call.ended) return;
-    const wasOwned = this.call.owner !== undefined;
-    this.call.cancel("client_gone");
-    if (!wasOwned) {
-      endCall(this.call, this.generation.config.record, {
-        outcome: "client_gone",
-        status: 499,
-        error: undefined,
-        result: undefined,
-        usage: undefined,
-        costNanoUsd: 0,
-      });
-    }
   }
 }
 

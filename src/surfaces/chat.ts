@@ -1,6 +1,6 @@
 /** The chat surface: direct and dispatcher calls, answered as one JSON body or as server-sent events. */
 import type { CompiledProject } from "../compile/model.ts";
-import { type JsonBody, readJsonBody } from "../http/body.ts";
+import type { JsonBody } from "../http/body.ts";
 import { EventStream } from "../http/event-stream.ts";
 import { sendError, sendJson } from "../http/respond.ts";
 import type { Call } from "../pipeline/call.ts";
@@ -16,15 +16,7 @@ export function serveChat(visit: Visit, slug: string | undefined): void {
   visit.admit(
     "ai_gateway",
     () => reject("not_gateway_project", {}),
-    (project) => {
-      const { max_body_bytes: maxBytes, body_timeout_ms: timeoutMs } = visit.generation.config.server;
-      const { req, res, ctx } = visit;
-      readJsonBody({ req, res, clock: ctx.rt.clock, maxBytes, timeoutMs }, (body) => {
-        if (visit.call.ended) return;
-        if (isGatewayError(body)) visit.refuse(body);
-        else callEndpoint(visit, project, slug, body);
-      });
-    },
+    (project) => visit.readBody((body) => callEndpoint(visit, project, slug, body)),
   );
 }
 
@@ -50,7 +42,6 @@ function callEndpoint(
   call.receivedCharacters = input.characters;
   // Honoured only where the endpoint allows it; ignored otherwise (specification, chat request).
   call.stream = input.stream && endpoint.streamingEnabled;
-  call.limitTime(visit.generation.config.server.request_timeout_ms);
   runChat(call, endpoint, new ChatReply(visit));
 }
 

@@ -10,7 +10,8 @@ import type { Origin } from "./origin.ts";
  */
 export class OpenCall implements Dispatcher.DispatchHandler, UpstreamCall {
   readonly #clock: Clock;
-  readonly #options: Dispatcher.DispatchOptions;
+  /** Until it is sent: a stream that lasts for minutes must not keep its prompt a second time. */
+  #options: Dispatcher.DispatchOptions | undefined;
   readonly #handler: UpstreamHandler;
   readonly #limits: UpstreamLimits;
   readonly #origin: Origin | undefined;
@@ -44,8 +45,11 @@ export class OpenCall implements Dispatcher.DispatchHandler, UpstreamCall {
 
   /** Its turn has come. */
   runOn(client: Client): void {
+    const options = this.#options;
+    if (options === undefined) return;
+    this.#options = undefined;
     this.#client = client;
-    client.dispatch(this.#options, this);
+    client.dispatch(options, this);
   }
 
   pause(): void {

@@ -29,8 +29,9 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
   #errorBody: AnswerBody | undefined;
   #status = 0;
   #rawHeaders: readonly Buffer[] = [];
-  /** Bytes of one network read, not yet looked at. */
-  #bytes: Buffer[] = [];
+  /** Bytes of one network read, not yet looked at: mostly in one piece. */
+  #bytes: Buffer | undefined;
+  #moreBytes: Buffer[] | undefined;
   #chunks: ChatChunk[] = [];
   #begun = false;
   #over = false;
@@ -71,8 +72,10 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
     }
     // One network read may hold many HTTP chunks, and each comes here by itself: they are looked at together, after
     // the last of them.
-    if (this.#bytes.length === 0) queueMicrotask(this.#readSoon);
-    this.#bytes.push(bytes);
+    if (this.#bytes === undefined) {
+      this.#bytes = bytes;
+      queueMicrotask(this.#readSoon);
+    } else (this.#moreBytes ??= []).push(bytes);
   }
 
   onEnd(): void {
@@ -93,11 +96,13 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
   }
 
   #read(): void {
-    const [first, ...more] = this.#bytes;
+    const first = this.#bytes;
+    const more = this.#moreBytes;
     if (first === undefined) return;
-    this.#bytes = [];
+    this.#bytes = undefined;
+    this.#moreBytes = undefined;
     if (this.#over) return;
-    if (this.#framing.push(more.length === 0 ? first : Buffer.concat([first, ...more]))) this.#flush();
+    if (this.#framing.push(more === undefined ? first : Buffer.concat([first, ...more]))) this.#flush();
     else this.#broken(TOO_LARGE);
   }
 

@@ -65,7 +65,7 @@ export function hostWith(clock: Clock): Host & { readonly warnings: LoggedWarnin
     schemas: { compile: nothing },
     sessions: { open: nothing, peekCharacters: nothing, delete: nothing },
     metrics: { counter: nothing, histogram: nothing },
-    requestLog: { write: nothing },
+    requestLog: { enabled: false, write: nothing },
     redact: nothing,
   };
 }

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createGateway, type Gateway } from "../../src/index.ts";
+import { at } from "../spec/kit/at.ts";
 import { hashOf, PROJECT, TOKENS } from "../spec/kit/config.ts";
 
 /** A configuration whose one endpoint answers with `reply`: what it says tells which generation answered. */
@@ -84,8 +85,8 @@ export async function watching(closer: Closer, prepare?: (folder: string) => str
         headers: { authorization: `Bearer ${TOKENS.web}`, "content-type": "application/json" },
         body: '{"message":"?"}',
       });
-      const body = (await answer.json()) as { content?: string; error?: string };
-      return body.content ?? `${answer.status} ${body.error}`;
+      const body: unknown = await answer.json();
+      return String(at(body, "content") ?? `${answer.status} ${at(body, "error")}`);
     },
   };
 }

@@ -4,12 +4,13 @@ import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
+import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { at, Client, until } from "./kit/client.ts";
-import { configOf, echoEntry } from "./kit/config.ts";
+import { configOf, echoEntry, PROJECT, TOKENS } from "./kit/config.ts";
 import { chunksOf, textOf } from "./kit/event-stream.ts";
+import { chunk, fakeProvider } from "./kit/provider.ts";
 import { sessionOf } from "./kit/session-file.ts";
 import { verifies } from "./verifies.ts";
 
@@ -127,6 +128,57 @@ verifies(
     }
   },
 );
+
+/** The program with a call whose stream has begun; the test says when it goes on. */
+async function streaming(t: TestContext) {
+  const provider = await fakeProvider();
+  t.after(() => provider.close());
+  const folder = folderOf(t, { "mine.yaml": JSON.stringify(configOf({}, provider.url)) });
+  const program = run(t, ["start", "--config", join(folder, "mine.yaml")]);
+  const client = new Client(await listening(program));
+  t.after(() => client.close());
+  const played = provider.opens();
+  const sent = { token: TOKENS.web, body: { message: "Hello", stream: true } };
+  const [stream] = await Promise.all([
+    client.stream(`/api/${PROJECT}/ask`, sent),
+    played.send(chunk({ content: "Half" })),
+  ]);
+  return { program, client, played, stream };
+}
+
+/** Resolves when nobody is let in any more. */
+async function closed(client: Client): Promise<void> {
+  const isGone = (): Promise<boolean> =>
+    client.raw("GET /healthz HTTP/1.0\r\n\r\n").then(
+      () => false,
+      () => true,
+    );
+  await until(isGone, "no new connection is taken");
+}
+
+verifies("server.drain", "SIGTERM waits for an open stream, then ends with 0", async (t) => {
+  const { program, client, played, stream } = await streaming(t);
+  program.child.kill("SIGTERM");
+  await closed(client);
+  await played.send(chunk({ content: " and half." }));
+  await played.send(chunk({}, "stop"));
+  await played.send("[DONE]");
+  await played.end();
+  const events = await stream.rest();
+  assert.deepEqual([textOf(events), events.at(-1)], ["Half and half.", "[DONE]"]);
+  assert.equal(await program.exit, 0, program.said());
+});
+
+for (const second of ["SIGTERM", "SIGINT"] as const) {
+  test(`a ${second} after the first signal does not wait for open calls`, async (t) => {
+    const { program, client } = await streaming(t);
+    program.child.kill("SIGTERM");
+    await closed(client);
+    assert.equal(program.child.exitCode, null);
+    program.child.kill(second);
+    assert.equal(await program.exit, 130, program.said());
+  });
+}
 
 verifies("run.start.broken", "a faulty configuration is printed and does not start", async (t) => {
   const folder = folderOf(t, { "broken.yaml": "version: 1\nprojcts: []\n" });
