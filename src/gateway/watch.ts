@@ -3,17 +3,12 @@
  * rename-save or one ConfigMap swap. Events only wake it; whether anything changed is decided by content hashes, which
  * are polled as well, since some file systems send no events at all.
  */
-import { createHash } from "node:crypto";
 import { type FSWatcher, realpathSync, watch } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import type { WatchList } from "../config/load.ts";
+import { contentDigest, fingerprintOf } from "../config/source.ts";
 import type { Clock, Timer } from "../plugin/index.ts";
-
-/** What to watch: files whose content counts, directories whose list of names does. */
-export interface Watched {
-  readonly files: readonly string[];
-  readonly directories: readonly string[];
-}
 
 export interface WatchOptions {
   readonly clock: Clock;
@@ -32,7 +27,7 @@ const WATCHERS_MAX = 256;
 
 export class ConfigWatch {
   readonly #options: Required<WatchOptions>;
-  #watched: Watched = { files: [], directories: [] };
+  #watched: WatchList = { files: [], directories: [], fingerprint: "" };
   #watchers = new Map<string, FSWatcher>();
   #fingerprint = "";
   #settle: Timer | undefined;
@@ -47,15 +42,13 @@ export class ConfigWatch {
   }
 
   /**
-   * Takes on what the latest load has read. A fingerprint is always older than the load it leads to, so that nothing
-   * that changes during a load is missed; files not known before have none, and are looked at once more.
+   * Takes on what the latest load has read, with the fingerprint of just that: nothing that changes during a load is
+   * missed, and nothing is loaded a second time.
    */
-  follow(watched: Watched): void {
+  follow(watched: WatchList): void {
     if (this.#closed) return;
-    if (JSON.stringify(watched) !== JSON.stringify(this.#watched)) {
-      this.#watched = watched;
-      this.#fingerprint = "";
-    }
+    this.#watched = watched;
+    this.#fingerprint = watched.fingerprint;
     this.#rewire();
     this.#armPoll();
   }
@@ -125,7 +118,7 @@ export class ConfigWatch {
     try {
       do {
         this.#again = false;
-        const now = await fingerprintOf(this.#watched);
+        const now = await presentFingerprint(this.#watched);
         if (this.#closed || now === this.#fingerprint) continue;
         this.#fingerprint = now;
         await this.#options.changed();
@@ -137,7 +130,7 @@ export class ConfigWatch {
 }
 
 /** Where events can come from: the folders that count, those of all files, and those that linked files really lie in. */
-function directoriesOf({ files, directories }: Watched): readonly string[] {
+function directoriesOf({ files, directories }: WatchList): readonly string[] {
   const all = new Set(directories);
   for (const file of files) {
     all.add(dirname(file));
@@ -150,16 +143,13 @@ function directoriesOf({ files, directories }: Watched): readonly string[] {
   return [...all];
 }
 
-/** One hash over all contents and all lists of names; what cannot be read counts as what it is: not there. */
-async function fingerprintOf({ files, directories }: Watched): Promise<string> {
-  const hash = createHash("sha256");
+/** The fingerprint as of now; what cannot be read counts as what it is: not there. */
+async function presentFingerprint({ files, directories }: WatchList): Promise<string> {
+  const digests: [string, string | undefined][] = [];
   for (const file of files) {
-    hash.update(`\0${file}\0`);
-    hash.update(await readFile(file).catch(() => "absent"));
+    digests.push([file, await readFile(file).then(contentDigest, () => undefined)]);
   }
-  for (const directory of directories) {
-    const names = await readdir(directory).catch(() => []);
-    hash.update(`\0${directory}\0${names.filter((name) => /\.(?:ya?ml|json)$/.test(name)).join("\0")}`);
-  }
-  return hash.digest("hex");
+  const entries: [string, readonly string[]][] = [];
+  for (const directory of directories) entries.push([directory, await readdir(directory).catch(() => [])]);
+  return fingerprintOf(digests, entries);
 }

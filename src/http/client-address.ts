@@ -1,6 +1,9 @@
 /** Whose request it is: the peer's address, or what a trusted proxy in front of the gateway says of it. */
 import type { IncomingMessage } from "node:http";
-import ipaddr from "ipaddr.js";
+import { createRequire } from "node:module";
+
+/** Loaded when proxies are trusted: it would cost every start some milliseconds. `require` knows no types; these are its own. */
+const loadIpaddr = (): typeof import("ipaddr.js") => createRequire(import.meta.url)("ipaddr.js");
 
 /** Reads a request's client address. Compiled once per configuration. */
 export type ClientAddress = (req: IncomingMessage) => string;
@@ -11,6 +14,7 @@ export type ClientAddress = (req: IncomingMessage) => string;
  */
 export function clientAddress(trusted: readonly string[]): ClientAddress {
   if (trusted.length === 0) return (req) => plain(req.socket.remoteAddress ?? "");
+  const ipaddr = loadIpaddr();
   const ranges = trusted.map((cidr) =>
     ipaddr.parseCIDR(cidr.includes("/") ? cidr : `${cidr}/${isV6(cidr) ? 128 : 32}`),
   );

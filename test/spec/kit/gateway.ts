@@ -87,7 +87,11 @@ export async function startGateway(closer: Closer, options: StartOptions = {}): 
   close = async () => {
     client.close();
     admin.close();
-    await gateway.stop();
+    const stopped = gateway.stop();
+    // What a failed test has left open is cut: nobody else turns this clock.
+    await new Promise(setImmediate);
+    clock.advance(gateway.config.server.drain_timeout_ms);
+    await stopped;
   };
   const pathOf = (slug = "ask"): string => `/api/${PROJECT}/${slug}`;
   return {
