@@ -36,7 +36,15 @@ const DRAFTS: ReadonlyMap<string, Draft> = new Map([
 ]);
 
 /** One Ajv per draft, depth and need of formats, since building one costs more than most schemas: twelve at most. */
-const engines = new Map<string, Ajv | Ajv2020>();
+const engines = new Map<string, Engine>();
+
+interface Engine {
+  readonly ajv: Ajv | Ajv2020;
+  compiled: number;
+}
+
+/** Ajv's scope keeps something of every schema it ever compiled: after so many an engine is replaced. */
+const COMPILED_PER_ENGINE_MAX = 500;
 
 /** Compiles one schema, or says what is wrong with it. Never throws. */
 export function compileWithAjv(schema: JsonSchema, depth: Depth): Compilation {
@@ -49,10 +57,11 @@ export function compileWithAjv(schema: JsonSchema, depth: Depth): Compilation {
   // Loading the formats takes 30 ms, and most schemas name none.
   const hasFormats = mentions(schema, "format");
   const key = `${draft} ${depth} ${hasFormats}`;
-  const ajv = engines.get(key) ?? newEngine(draft, depth, hasFormats);
-  engines.set(key, ajv);
+  const engine = engines.get(key) ?? { ajv: newEngine(draft, depth, hasFormats), compiled: 0 };
+  if (++engine.compiled < COMPILED_PER_ENGINE_MAX) engines.set(key, engine);
+  else engines.delete(key);
   try {
-    return withinTime(() => compileNow(ajv, schema));
+    return withinTime(() => compileNow(engine.ajv, schema));
   } catch (error) {
     engines.delete(key); // A compilation that was cut off leaves it half done.
     return refused(reasonOf(error), []);

@@ -46,7 +46,10 @@ export interface Ending {
   readonly costNanoUsd: number;
 }
 
-/** Tells the finish hooks and lets the generation go. The second call for one call does nothing. */
+/**
+ * Ends a call: the second time for one call does nothing. The finish hooks run when the answers of this turn of the loop
+ * are out, all calls' together: no client waits for another's log line, and code that runs in a row runs faster.
+ */
 export function endCall(x: Call, steps: readonly FinishStep[], ending: Ending): void {
   if (x.ended) return;
   x.ended = true;
@@ -55,25 +58,47 @@ export function endCall(x: Call, steps: readonly FinishStep[], ending: Ending): 
   const nowMs = x.rt.clock.monotonicMs();
   x.enter(-1, nowMs);
   const last = x.attempts.at(-1);
+  if (unfinished.length === 0) setImmediate(finishAll);
   // Field by field: spreading costs microseconds, and this runs on every call.
-  const finished = runFinish(x, steps, {
-    outcome: ending.outcome,
-    status: ending.status,
-    error: ending.error,
-    result: ending.result,
-    usage: ending.usage,
-    costNanoUsd: ending.costNanoUsd,
-    provider: last?.provider ?? "",
-    model: ending.result?.model ?? last?.model ?? "",
-    finishReason: ending.result?.finishReason,
-    durationMs: nowMs - x.startedMonotonicMs,
-    firstByteMs: x.firstByteMs === 0 ? undefined : x.firstByteMs - x.startedMonotonicMs,
-    stageMs: x.stageMs,
+  unfinished.push({
+    x,
+    steps,
+    end: {
+      outcome: ending.outcome,
+      status: ending.status,
+      error: ending.error,
+      result: ending.result,
+      usage: ending.usage,
+      costNanoUsd: ending.costNanoUsd,
+      provider: last?.provider ?? "",
+      model: ending.result?.model ?? last?.model ?? "",
+      finishReason: ending.result?.finishReason,
+      durationMs: nowMs - x.startedMonotonicMs,
+      firstByteMs: x.firstByteMs === 0 ? undefined : x.firstByteMs - x.startedMonotonicMs,
+      stageMs: x.stageMs,
+    },
   });
-  const lease = x.lease;
-  x.lease = undefined;
-  if (isPromise(finished)) finished.finally(() => lease?.release());
-  else lease?.release();
+}
+
+interface Unfinished {
+  readonly x: Call;
+  readonly steps: readonly FinishStep[];
+  readonly end: CallEnd;
+}
+
+/** Calls that ended in this turn of the event loop: no more than were open. */
+let unfinished: Unfinished[] = [];
+
+function finishAll(): void {
+  const calls = unfinished;
+  unfinished = [];
+  for (const { x, steps, end } of calls) {
+    const finished = runFinish(x, steps, end);
+    const lease = x.lease;
+    x.lease = undefined;
+    if (isPromise(finished)) finished.finally(() => lease?.release());
+    else lease?.release();
+  }
 }
 
 /** Runs `step` and hands a thrown or rejected error (the store's, say) to `failed` instead of losing the call. */
