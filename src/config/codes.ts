@@ -155,6 +155,11 @@ export const CODES = {
     explanation:
       "Loading failed for a reason outside the configuration, such as a lack of memory. The log says more.",
   },
+  E0320: {
+    title: "not in this version",
+    explanation:
+      "The key asks for a protection that this version does not have yet; running without it would mislead.",
+  },
 
   // Warnings.
   W0101: {
@@ -173,6 +178,10 @@ export const CODES = {
   },
   W0106: { title: "expired token", explanation: "The token's `expires_at` has passed." },
   W0107: { title: "include matches nothing", explanation: "A pattern under `include` matches no file." },
+  W0108: {
+    title: "not served yet",
+    explanation: "The section is read and checked, and this version does nothing with it yet.",
+  },
 } as const satisfies Record<string, CodeEntry>;
 
 export type Code = keyof typeof CODES;

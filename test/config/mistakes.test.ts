@@ -214,8 +214,25 @@ test("warnings leave the configuration usable", async (t) => {
   assert.deepEqual(warnings.map(brief), [
     "W0102 9:127 projects[0].tokens[0].monthly_budget_usd_cap",
     "W0106 9:142 projects[0].tokens[0].expires_at",
+    "W0108 10:5 projects[0].webhooks",
     "W0103 11:62 projects[0].webhooks[0].events[0] -> token.revoked",
+    "W0108 12:5 projects[0].aliases",
     "W0105 12:5 projects[0].aliases",
     "W0104 15:89 projects[0].endpoints[0].top_p",
   ]);
+});
+
+test("a protection that this version lacks is refused rather than left out in silence", async (t) => {
+  const folder = folderOf(t, {
+    "gateway.config.yaml": projectOf(`${CREDENTIALS}    endpoints:
+      - name: A
+        provider: openai
+        model: m
+        credential: main
+        guardrails:
+          - { use: content_length, max: 10, isolate: true }
+`),
+  });
+  const { errors } = await folder.load({ env: ENV });
+  assert.deepEqual(errors.map(brief), ["E0320 14:54 projects[0].endpoints[0].guardrails[0].isolate"]);
 });
