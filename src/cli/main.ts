@@ -80,6 +80,11 @@ sluice COMMAND --help says more.
 }
 
 function processIo(): CliIo {
+  // Whoever reads has seen enough (`| head`): that is no error of ours.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code === "EPIPE") process.exit(0);
+    throw error;
+  });
   return {
     stdout: (text) => void process.stdout.write(text),
     stderr: (text) => void process.stderr.write(text),
