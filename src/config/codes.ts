@@ -158,7 +158,7 @@ export const CODES = {
   E0320: {
     title: "not in this version",
     explanation:
-      "The key asks for a protection that this version does not have yet; running without it would mislead.",
+      "The key asks for a safeguard that this version does not have yet; running without it would mislead.",
   },
 
   // Warnings.

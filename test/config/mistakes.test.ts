@@ -236,3 +236,15 @@ test("a protection that this version lacks is refused rather than left out in si
   const { errors } = await folder.load({ env: ENV });
   assert.deepEqual(errors.map(brief), ["E0320 14:54 projects[0].endpoints[0].guardrails[0].isolate"]);
 });
+
+for (const driver of ["file", "redis"]) {
+  test(`state.driver ${driver}, which start would refuse, is refused by validation`, async (t) => {
+    const text = projectOf(`${CREDENTIALS}    endpoints: []\n`);
+    const folder = folderOf(t, { "gateway.config.yaml": `${text}state:\n  driver: ${driver}\n` });
+    const { errors } = await folder.load({ env: ENV });
+    assert.deepEqual(
+      errors.map(({ code, path }) => `${code} ${path}`),
+      ["E0320 state.driver"],
+    );
+  });
+}

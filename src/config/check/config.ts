@@ -8,17 +8,23 @@ import { checkProject } from "./project.ts";
 import { checkSecretHeaders } from "./secrets.ts";
 import { checkUsd } from "./usd.ts";
 
+/** Known, and served by later versions: without them state would be lost that the config wants kept. */
+const LATER_DRIVERS = ["file", "redis"];
+
 export function checkConfig(check: Check): void {
   const { config, plugins } = check;
   const key = (name: keyof typeof config) => under(config, name, undefined);
   checkModules(check, key("plugins"));
-  const drivers = ["memory", "file", "redis", ...plugins.names("store")];
+  const drivers = ["memory", ...LATER_DRIVERS, ...plugins.names("store")];
   const { driver } = config.state;
   if (!drivers.includes(driver)) {
     reportUnknownPlugin(check, "store", under(config.state, "driver", key("state")), {
       name: driver,
       names: drivers,
     });
+  } else if (LATER_DRIVERS.includes(driver)) {
+    const message = `state.driver \`${driver}\` is not part of this version; use \`memory\``;
+    check.report("E0320", under(config.state, "driver", key("state")), message);
   }
   checkProviders(check, key("providers"));
   const models = new Registry(check, "price of");
