@@ -4,6 +4,7 @@
  */
 import {
   andThen,
+  contentLength,
   conversationOwner,
   definePlugin,
   type Exchange,
@@ -65,7 +66,8 @@ export default definePlugin<Options>({
 
     /** Characters of everything that would be sent (CONTRACT section 4), history aside. */
     function sentCharacters(x: Exchange): number {
-      const last = x.messages.findLast((message) => message.role === "user")?.content.length;
+      const asked = x.messages.findLast((message) => message.role === "user")?.content;
+      const last = asked === undefined ? undefined : contentLength(asked);
       const added = last === undefined ? 0 : wrapper.filledCharacters(last) - last;
       return options.prompt.length + x.receivedCharacters + added;
     }

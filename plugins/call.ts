@@ -83,7 +83,8 @@ class Tries {
   request(target: Target): ProviderRequest {
     // Field by field: spreading a frozen object is slow, and this runs on every call.
     const { model, temperature, topP, maxOutputTokens, responseSchema } = target.settings;
-    return { model, messages: this.x.messages, temperature, topP, maxOutputTokens, responseSchema };
+    const { messages, options } = this.x;
+    return { model, messages, temperature, topP, maxOutputTokens, responseSchema, options };
   }
 
   /** The target answered, whole. */

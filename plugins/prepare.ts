@@ -4,6 +4,8 @@
  */
 import {
   andThen,
+  type ContentPart,
+  charactersOf,
   conversationOwner,
   definePlugin,
   type Exchange,
@@ -102,9 +104,18 @@ function wrapLastUser(messages: readonly Message[], wrapper: Template): readonly
   const last = messages.findLastIndex((message) => message.role === "user");
   const wrapped = messages[last];
   if (wrapped === undefined) return messages;
-  const content = wrapper.fill(wrapped.content);
-  if (content === wrapped.content) return messages;
-  return messages.toSpliced(last, 1, { role: "user", content });
+  const content = wrapped.content;
+  const filled = typeof content === "string" ? wrapper.fill(content) : filledParts(content, wrapper);
+  return filled === content ? messages : messages.toSpliced(last, 1, { ...wrapped, content: filled });
+}
+
+/** Of parts, the template wraps the text that comes last: what is asked, after what it is asked about. */
+function filledParts(parts: readonly ContentPart[], wrapper: Template): readonly ContentPart[] {
+  const at = parts.findLastIndex((part) => part.type === "text");
+  const part = parts[at];
+  return part?.type === "text"
+    ? parts.toSpliced(at, 1, { type: "text", text: wrapper.fill(part.text) })
+    : parts;
 }
 
 /**
@@ -119,7 +130,7 @@ function fit(
   let kept = history;
   for (;;) {
     const messages = kept.length + said.length + 1;
-    const tokens = estimateTokens(characters(kept) + characters(said));
+    const tokens = estimateTokens(charactersOf(kept) + charactersOf(said));
     const overMessages = messages > options.session_max_messages;
     const overTokens = options.session_max_tokens !== null && tokens > options.session_max_tokens;
     if (!overMessages && !overTokens) return kept;
@@ -137,10 +148,4 @@ function fit(
 function oldestTurnLength(history: readonly Message[]): number {
   const answer = history.findIndex((message) => message.role === "assistant");
   return answer < 0 ? history.length : answer + 1;
-}
-
-function characters(messages: readonly Message[]): number {
-  let sum = 0;
-  for (const message of messages) sum += message.content.length;
-  return sum;
 }

@@ -4,6 +4,7 @@
  */
 import {
   type CallEnd,
+  type ContentPart,
   definePlugin,
   type EndpointRef,
   type Exchange,
@@ -90,7 +91,12 @@ function attempts(x: Exchange): string {
 }
 
 function contentFields(x: Exchange, end: CallEnd, shown: (text: string) => string): string {
-  const show = ({ role, content }: Message): Message => ({ role, content: shown(content) });
+  // What an image shows, no one can redact: its place is named, no more.
+  const part = (one: ContentPart): string => (one.type === "text" ? shown(one.text) : "[IMAGE]");
+  const show = ({ role, content }: Message): Message => ({
+    role,
+    content: typeof content === "string" ? shown(content) : content.map(part).join("\n"),
+  });
   const answer = end.result === undefined ? null : shown(end.result.content);
   return `,"messages":${JSON.stringify(x.messages.map(show))},"answer":${JSON.stringify(answer)}`;
 }

@@ -15,7 +15,7 @@ import type {
   Timer,
   Usage,
 } from "sluice/plugin";
-import { defineProvider, estimateTokens, failure, textChunk } from "sluice/plugin";
+import { charactersOf, contentText, defineProvider, estimateTokens, failure, textChunk } from "sluice/plugin";
 
 /** What one call does instead of answering. A number is an HTTP status of 400 or more. */
 type Fate = number | "ok" | "timeout" | "unreachable" | "cut";
@@ -116,7 +116,7 @@ interface Script {
 }
 
 function answer(options: MockOptions, request: ProviderRequest, id: string): ChatResult {
-  const input = request.messages.findLast((message) => message.role === "user")?.content ?? "";
+  const input = contentText(request.messages.findLast((message) => message.role === "user")?.content ?? "");
   const values: Readonly<Record<string, string>> = { input, model: request.model };
   // One pass: an input that holds a placeholder is not filled in again.
   const content = (options.reply ?? DEFAULT_REPLY).replace(
@@ -133,7 +133,7 @@ function answer(options: MockOptions, request: ProviderRequest, id: string): Cha
 }
 
 function usageOf(options: MockOptions, request: ProviderRequest, content: string): Usage {
-  const characters = request.messages.reduce((sum, message) => sum + message.content.length, 0);
+  const characters = charactersOf(request.messages);
   const promptTokens = options.usage?.prompt_tokens ?? estimateTokens(characters);
   const completionTokens = options.usage?.completion_tokens ?? estimateTokens(content.length);
   return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };

@@ -10,19 +10,16 @@ import type {
   StreamDecoder,
   Usage,
 } from "sluice/plugin";
-import { failure } from "sluice/plugin";
+import { eventChunk } from "sluice/plugin";
+import { errorWithin, retryAfter, shortReason, statusFailed, unusable } from "./failures.ts";
+import { count, firstOf, hasItems, isPresent, type Json, parsed, record, textOf } from "./json.ts";
 import { PlainEvents } from "./plain-event.ts";
-
-type Json = Readonly<Record<string, unknown>>;
-
-const REASON_CHARACTERS_MAX = 200;
-const RETRY_AFTER_SECONDS_MAX = 86_400;
 
 /** Text of a 2xx answer. */
 export function decodeAnswer(text: string): ChatResult | ProviderFailure {
   const answer = parsed(text);
   if (answer === undefined) return unusable("the answer is not JSON");
-  if (isPresent(answer["error"])) return errorWithin(answer["error"]);
+  if (isPresent(answer["error"])) return told(answer["error"]);
   const choice = firstOf(answer["choices"]);
   const message = record(choice?.["message"]);
   if (choice === undefined || message === undefined) return unusable("the answer has no choices");
@@ -45,10 +42,12 @@ export function decodeFailure(
   text: string,
 ): ProviderFailure {
   const body = parsed(text);
-  const reason = shortReason(body?.["error"]) || shortReason(body) || "no reason given";
-  const movesOn = status === 408 || status === 429 || status >= 500;
-  const retryAfterSeconds = retryAfter(headers);
-  return failure({ status, reason, movesOn, accepted: false, retryAfterSeconds });
+  const reason = shortReason(body?.["error"]) || shortReason(body);
+  return statusFailed(status, reason, { retryAfterSeconds: retryAfter(headers) });
+}
+
+function told(error: unknown): ProviderFailure {
+  return errorWithin(shortReason(error), count(record(error)?.["status_code"]) || undefined);
 }
 
 /** State of one streamed answer. */
@@ -64,12 +63,12 @@ export class ChunkDecoder implements StreamDecoder {
   event(name: string, text: string, out: ChatChunk[]): ProviderFailure | undefined {
     const plain = name === "" ? this.#plain.textOf(text) : undefined;
     if (plain !== undefined) {
-      out.push(chunk(plain, text));
+      out.push(eventChunk(plain, text));
       return undefined;
     }
     const event = parsed(text);
     if (event === undefined) return unusable("an event of the answer is not JSON");
-    if (name === "error" || isPresent(event["error"])) return errorWithin(event["error"] ?? event);
+    if (name === "error" || isPresent(event["error"])) return told(event["error"] ?? event);
     if (!this.#begun) {
       this.#begun = true;
       this.id = textOf(event["id"]);
@@ -78,7 +77,7 @@ export class ChunkDecoder implements StreamDecoder {
     const usage = usageOf(event["usage"]);
     const choice = firstOf(event["choices"]);
     if (choice !== undefined) this.#choice(choice, usage, text, out);
-    else if (usage !== undefined) out.push({ ...chunk("", undefined), usage });
+    else if (usage !== undefined) out.push({ ...eventChunk("", undefined), usage });
     return undefined;
   }
 
@@ -94,23 +93,19 @@ export class ChunkDecoder implements StreamDecoder {
     if (word === "" && usage === undefined) {
       // Multi-line JSON cannot be sent on as one data line; a refusal goes out as content.
       const mayPass = refusal === "" && !raw.includes("\n");
-      out.push(chunk(added, mayPass ? raw : undefined));
+      out.push(eventChunk(added, mayPass ? raw : undefined));
       if (mayPass && added !== "") this.#plain.learn(raw, added, contentOf);
       return;
     }
     // Clients drop text that shares an event with the finish reason, so it goes ahead.
-    if (added !== "") out.push(chunk(added, undefined));
+    if (added !== "") out.push(eventChunk(added, undefined));
     if (word === "") {
-      out.push({ ...chunk("", undefined), usage });
+      out.push({ ...eventChunk("", undefined), usage });
     } else {
       this.complete = true;
-      out.push({ text: "", ...finish(word, seen), usage, raw: undefined });
+      out.push({ ...eventChunk("", undefined), ...finish(word, seen), usage });
     }
   }
-}
-
-function chunk(text: string, raw: string | undefined): ChatChunk {
-  return { text, finishReason: undefined, providerFinishReason: undefined, usage: undefined, raw };
 }
 
 /** Text of an event's first choice. */
@@ -153,65 +148,4 @@ function usageOf(value: unknown): Usage | undefined {
   const cachedPromptTokens = count(record(usage["prompt_tokens_details"])?.["cached_tokens"]);
   const totalTokens = count(usage["total_tokens"]) || promptTokens + completionTokens;
   return { promptTokens, completionTokens, totalTokens, cachedPromptTokens };
-}
-
-/** A 2xx answer that is not what was asked for: another target may do better. */
-function unusable(reason: string): ProviderFailure {
-  return failure({ status: undefined, reason, movesOn: true, accepted: true });
-}
-
-/** An error told inside a 2xx answer. Moves on whatever it is (CONTRACT section 5). */
-function errorWithin(error: unknown): ProviderFailure {
-  const status = count(record(error)?.["status_code"]) || undefined;
-  return failure({ status, reason: shortReason(error) || "no reason given", movesOn: true, accepted: true });
-}
-
-/** `message` of an error object, or the error itself where it is a text: its first line. */
-function shortReason(error: unknown): string {
-  const message = textOf(error) || textOf(record(error)?.["message"]);
-  const line = message.trim().split(/[\r\n]/, 1)[0] ?? "";
-  return line.length > REASON_CHARACTERS_MAX ? `${line.slice(0, REASON_CHARACTERS_MAX - 1)}…` : line;
-}
-
-/** `retry-after-ms`, or `retry-after` in seconds; a date is left alone. */
-function retryAfter(headers: Readonly<Record<string, string>>): number | undefined {
-  const seconds =
-    headers["retry-after-ms"] === undefined
-      ? Number(headers["retry-after"])
-      : Number(headers["retry-after-ms"]) / 1000;
-  return seconds > 0 && seconds <= RETRY_AFTER_SECONDS_MAX ? Math.ceil(seconds) : undefined;
-}
-
-function parsed(text: string): Json | undefined {
-  try {
-    return record(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
-}
-
-function record(value: unknown): Json | undefined {
-  // An object of JSON.parse: any key may be asked for, and gives unknown.
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
-}
-
-function firstOf(value: unknown): Json | undefined {
-  return Array.isArray(value) ? record(value[0]) : undefined;
-}
-
-function hasItems(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0;
-}
-
-function isPresent(value: unknown): boolean {
-  return value !== undefined && value !== null;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
-/** A whole number that is not negative; 0 for anything else. */
-function count(value: unknown): number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : 0;
 }

@@ -3,6 +3,7 @@
  * Pure translation: no sockets, no time. What comes back is read by openai-chat-answer.ts.
  */
 import type { Credential, Logger, Message, ProviderRequest, WireFormat } from "sluice/plugin";
+import { contentText } from "sluice/plugin";
 import { ChunkDecoder, decodeAnswer, decodeFailure } from "./openai-chat-answer.ts";
 
 /** What one vendor does its own way. */
@@ -120,7 +121,8 @@ class BodyEncoder {
 
   /** An endpoint's prompt is the same for all its calls: its JSON is kept. */
   #message(message: Message): string {
-    const { role, content } = message;
+    const { role } = message;
+    const content = contentText(message.content);
     if (role !== "system" || content.length > REMEMBERED_PROMPT_CHARACTERS_MAX) {
       return `{"role":"${role}","content":${JSON.stringify(content)}}`;
     }

@@ -89,7 +89,9 @@ class HeldWindow implements ChunkHook {
 
   /** What else the event says (its finish reason, say) goes on; its text waits. */
   #withoutText(chunk: ChatChunk): ChatChunk | null {
-    if (chunk.finishReason === undefined && chunk.usage === undefined) return null;
+    if (chunk.finishReason === undefined && chunk.usage === undefined && chunk.toolCalls === undefined) {
+      return null;
+    }
     return { ...chunk, raw: undefined, text: "" };
   }
 

@@ -6,6 +6,7 @@ import type { GuardrailUse } from "../config/model.ts";
 import type {
   ChatResult,
   Clock,
+  Content,
   Edit,
   Exchange,
   GatewayError,
@@ -17,7 +18,7 @@ import type {
   TextAbout,
   Verdict,
 } from "../plugin/index.ts";
-import { andThen, isGatewayError, isPromise, reject } from "../plugin/index.ts";
+import { andThen, charactersOf, isGatewayError, isPromise, reject } from "../plugin/index.ts";
 import { windowHook } from "./guardrail-window.ts";
 
 /** What a guardrail's use is run with. */
@@ -44,44 +45,64 @@ export function guardrailHooks(context: GuardContext): Hooks {
   };
 }
 
-/** Every message in turn; a later guardrail sees what this one masked (CONTRACT section 4). */
-function guardInput(context: GuardContext, x: Exchange, from = 0): MaybePromise<undefined | GatewayError> {
-  for (let i = from; i < x.messages.length; i++) {
+/** Where a text of a call stands: the whole content of a message, or one part of it. */
+interface Place {
+  readonly message: number;
+  readonly part: number;
+}
+
+/** Every text of every message in turn; a later guardrail sees what this one masked (CONTRACT section 4). */
+function guardInput(
+  context: GuardContext,
+  x: Exchange,
+  from: Place = { message: 0, part: 0 },
+): MaybePromise<undefined | GatewayError> {
+  let part = from.part;
+  for (let i = from.message; i < x.messages.length; i++, part = 0) {
     const message = x.messages[i];
     if (message === undefined) break;
-    const about: TextAbout = {
-      side: "input",
-      role: message.role,
-      totalCharacters: totalCharacters(x),
-      partial: false,
-      exchange: x,
-    };
-    const judgement = judge(context, message.content, about);
-    if (isPromise(judgement)) {
-      return judgement.then((settled) => {
-        const refusal = apply(x, i, message, settled);
-        return refusal ?? guardInput(context, x, i + 1);
-      });
+    const parts = typeof message.content === "string" ? 1 : message.content.length;
+    for (; part < parts; part++) {
+      const text = textAt(message, part);
+      if (text === undefined) continue;
+      const place = { message: i, part };
+      const judgement = judge(context, text, aboutInput(x, message.role));
+      if (isPromise(judgement)) {
+        return judgement.then(
+          (settled) =>
+            apply(x, place, text, settled) ?? guardInput(context, x, { message: i, part: place.part + 1 }),
+        );
+      }
+      const refusal = apply(x, place, text, judgement);
+      if (refusal !== undefined) return refusal;
     }
-    const refusal = apply(x, i, message, judgement);
-    if (refusal !== undefined) return refusal;
   }
   return undefined;
 }
 
-function apply(x: Exchange, at: number, message: Message, judgement: Judgement): GatewayError | undefined {
+function aboutInput(x: Exchange, role: Message["role"]): TextAbout {
+  const totalCharacters = x.messages === x.received ? x.receivedCharacters : charactersOf(x.messages);
+  return { side: "input", role, totalCharacters, partial: false, exchange: x };
+}
+
+/** undefined: a part that is no text. */
+function textAt({ content }: Message, part: number): string | undefined {
+  if (typeof content === "string") return content;
+  const found = content[part];
+  return found?.type === "text" ? found.text : undefined;
+}
+
+function apply(x: Exchange, at: Place, text: string, judgement: Judgement): GatewayError | undefined {
   if (isGatewayError(judgement)) return judgement;
-  if (judgement.length > 0) {
-    x.messages = x.messages.toSpliced(at, 1, { ...message, content: edited(message.content, judgement) });
-  }
+  const message = x.messages[at.message];
+  if (judgement.length === 0 || message === undefined) return undefined;
+  const masked = edited(text, judgement);
+  const content: Content =
+    typeof message.content === "string"
+      ? masked
+      : message.content.toSpliced(at.part, 1, { type: "text", text: masked });
+  x.messages = x.messages.toSpliced(at.message, 1, { ...message, content });
   return undefined;
-}
-
-function totalCharacters(x: Exchange): number {
-  if (x.messages === x.received) return x.receivedCharacters;
-  let sum = 0;
-  for (const message of x.messages) sum += message.content.length;
-  return sum;
 }
 
 function guardAnswer(

@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type {
   Attempt,
+  CallOptions,
   Claim,
   Clock,
   EndpointRef,
@@ -78,6 +79,7 @@ export class Call implements Exchange {
   received: readonly Message[] = NO_MESSAGES;
   receivedCharacters = 0;
   messages: readonly Message[] = NO_MESSAGES;
+  options: CallOptions | undefined = undefined;
   sessionId: string | undefined = undefined;
   readonly attempts: Attempt[] = [];
   readonly verdicts: VerdictRecord[] = [];

@@ -27,7 +27,8 @@ function wholeAsStream(result: ChatResult): AnswerStream {
     model: result.model,
     provider: "",
     attach(sink) {
-      sink.batch([{ text, finishReason, providerFinishReason, usage, raw: undefined }]);
+      const toolCalls = result.toolCalls?.map((asked, index) => ({ index, ...asked }));
+      sink.batch([{ text, toolCalls, finishReason, providerFinishReason, usage, raw: undefined }]);
       sink.end();
     },
     pause() {},

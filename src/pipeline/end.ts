@@ -4,15 +4,13 @@
  */
 import type { FinishStep } from "../compile/model.ts";
 import type { CallEnd, ChatResult, GatewayError, MaybePromise, Usage } from "../plugin/index.ts";
-import { estimateTokens, isPromise } from "../plugin/index.ts";
+import { charactersOf, estimateTokens, isPromise } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
 import { crashed, releaseReservation, runFinish, settleReservation } from "./run.ts";
 
 /** Usage by the 4-characters rule, for answers whose provider reported none (CONTRACT section 6). */
 export function estimateUsage(x: Call, completionCharacters: number): Usage {
-  let promptCharacters = 0;
-  for (const message of x.messages) promptCharacters += message.content.length;
-  const promptTokens = estimateTokens(promptCharacters);
+  const promptTokens = estimateTokens(charactersOf(x.messages));
   const completionTokens = estimateTokens(completionCharacters);
   return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens, estimated: true };
 }

@@ -20,6 +20,7 @@ import type { Call } from "./call.ts";
 import { estimateUsage } from "./end.ts";
 import type { EventOutlet } from "./reply.ts";
 import { crashed } from "./run.ts";
+import { ToolCallList, toolCallDeltasJson } from "./tool-calls.ts";
 
 /** A comment keeps a stream open that has been silent for so long (CONTRACT section 4). */
 export const KEEP_ALIVE_MS = 15_000;
@@ -43,6 +44,7 @@ export class StreamPump implements ChunkSink {
   /** `{"id":…,"object":…,"created":…,"model":…,"choices":[` of every chunk that the gateway writes itself. */
   readonly #head: string;
   #text = "";
+  #toolCalls: ToolCallList | undefined;
   #providerCharacters = 0;
   #usage: Usage | undefined;
   #finishReason: FinishReason | undefined;
@@ -200,19 +202,29 @@ export class StreamPump implements ChunkSink {
       return undefined;
     }
     this.#text += chunk.text;
+    if (chunk.toolCalls !== undefined) (this.#toolCalls ??= new ToolCallList()).add(chunk.toolCalls);
     if (chunk.raw !== undefined) {
       const role = this.#roleSent || chunk.raw.includes('"role"') ? "" : this.#roleEvent();
       this.#roleSent = true;
       return `${role}data: ${chunk.raw}\n\n`;
     }
-    if (chunk.text === "") return "";
+    if (chunk.text === "" && chunk.toolCalls === undefined) return "";
     const role = this.#roleSent ? "" : this.#roleEvent();
     this.#roleSent = true;
-    return `${role}data: ${this.#head}{"index":0,"delta":{"content":${JSON.stringify(chunk.text)}},"finish_reason":null}]}\n\n`;
+    const text = chunk.text === "" ? "" : this.#deltaEvent(`"content":${JSON.stringify(chunk.text)}`);
+    const calls =
+      chunk.toolCalls === undefined
+        ? ""
+        : this.#deltaEvent(`"tool_calls":${toolCallDeltasJson(chunk.toolCalls)}`);
+    return role + text + calls;
+  }
+
+  #deltaEvent(delta: string): string {
+    return `data: ${this.#head}{"index":0,"delta":{${delta}},"finish_reason":null}]}\n\n`;
   }
 
   #roleEvent(): string {
-    return `data: ${this.#head}{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}]}\n\n`;
+    return this.#deltaEvent('"role":"assistant","content":""');
   }
 
   #complete(out: string): void {
@@ -254,6 +266,7 @@ export class StreamPump implements ChunkSink {
       id: this.#answer.id,
       model: this.#answer.model,
       content: this.#text,
+      toolCalls: this.#toolCalls?.calls,
       finishReason: this.#finishReason ?? "stop",
       providerFinishReason: this.#providerFinishReason,
       usage: this.#usage,

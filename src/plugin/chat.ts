@@ -6,13 +6,67 @@
 /** A JSON Schema, draft 2020-12 or draft-07. */
 export type JsonSchema = boolean | { readonly [keyword: string]: unknown };
 
-export type Role = "system" | "user" | "assistant";
+/** `tool`: the result of a tool call. */
+export type Role = "system" | "user" | "assistant" | "tool";
 
 /** One message of a conversation. Immutable: a hook that changes one puts a new one in its place. */
 export interface Message {
   readonly role: Role;
-  readonly content: string;
+  readonly content: Content;
+  /** Of an assistant that asked for tools: in the order asked. */
+  readonly toolCalls?: readonly ToolCall[];
+  /** Of role tool: the call that this is the result of. */
+  readonly toolCallId?: string;
 }
+
+/** A text, or parts in their order. `contentText` and `contentLength` read either. */
+export type Content = string | readonly ContentPart[];
+
+export type ContentPart = TextPart | ImagePart;
+
+export interface TextPart {
+  readonly type: "text";
+  readonly text: string;
+}
+
+export interface ImagePart {
+  readonly type: "image";
+  /** `https:`, or `data:<media type>;base64,…`. */
+  readonly url: string;
+  /** How closely to look, where a provider can be told. */
+  readonly detail?: "auto" | "low" | "high";
+}
+
+/** A call of a tool that a model asks for. */
+export interface ToolCall {
+  /** Unique in its conversation; the gateway makes one where a provider has none. */
+  readonly id: string;
+  readonly name: string;
+  /** JSON text of an object, as the model wrote it; `{}` when it wrote nothing. */
+  readonly arguments: string;
+}
+
+/** A part of a tool call, as a stream brings it: the first of an index has id and name. */
+export interface ToolCallDelta {
+  /** 0 for the first call of the answer, then 1, 2 …, whatever the provider counts. */
+  readonly index: number;
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  /** Appended to what came before. */
+  readonly arguments: string;
+}
+
+/** A function that a model may ask for. */
+export interface Tool {
+  readonly name: string;
+  readonly description?: string;
+  /** Schema of the arguments; absent: none. */
+  readonly parameters?: JsonSchema;
+  readonly strict?: boolean;
+}
+
+/** Whether a model may, must or must not call a tool, or must call one by name. */
+export type ToolChoice = "auto" | "none" | "required" | { readonly name: string };
 
 /** Why an answer ended. `error`: filtered, refused, malformed; the provider's own word goes beside it. */
 export type FinishReason = "stop" | "length" | "tool_calls" | "error";
@@ -24,6 +78,10 @@ export interface Usage {
   readonly totalTokens: number;
   /** The part of promptTokens that the provider read from its cache. Default 0. */
   readonly cachedPromptTokens?: number;
+  /** The part of promptTokens that the provider wrote into its cache, where that has a price. Default 0. */
+  readonly cacheWriteTokens?: number;
+  /** The part of completionTokens that nobody sees: the model's reasoning. Default 0. */
+  readonly reasoningTokens?: number;
   /** True when no provider reported it and the 4-characters rule was used. */
   readonly estimated?: boolean;
 }
@@ -35,6 +93,8 @@ export interface ChatResult {
   /** The model that answered, as the provider names it. */
   readonly model: string;
   readonly content: string;
+  /** Tools that the model asks for; absent or empty: none. */
+  readonly toolCalls?: readonly ToolCall[];
   readonly finishReason: FinishReason;
   /** The provider's own word, where it is not the same as finishReason. Shown as `meta.provider_finish_reason`. */
   readonly providerFinishReason?: string;
@@ -49,6 +109,7 @@ export interface ChatResult {
 export interface ChatChunk {
   /** Text added by this event; "" when it carries none. */
   readonly text: string;
+  readonly toolCalls: readonly ToolCallDelta[] | undefined;
   /** Set on the event that ends the answer. */
   readonly finishReason: FinishReason | undefined;
   readonly providerFinishReason: string | undefined;
@@ -60,7 +121,19 @@ export interface ChatChunk {
 
 /** A chunk of nothing but text, as a hook would return it. */
 export function textChunk(text: string): ChatChunk {
-  return { text, finishReason: undefined, providerFinishReason: undefined, usage: undefined, raw: undefined };
+  return eventChunk(text, undefined);
+}
+
+/** A chunk of text with the provider's own OpenAI-shaped event, if it may be passed on. */
+export function eventChunk(text: string, raw: string | undefined): ChatChunk {
+  return {
+    text,
+    toolCalls: undefined,
+    finishReason: undefined,
+    providerFinishReason: undefined,
+    usage: undefined,
+    raw,
+  };
 }
 
 /** What a provider is asked for. Settings that are undefined are not sent, so that the provider's default holds. */
@@ -74,4 +147,17 @@ export interface ProviderRequest {
   readonly maxOutputTokens: number | undefined;
   /** A schema that the answer must follow, for providers that can be told one. */
   readonly responseSchema: JsonSchema | undefined;
+  /** What the caller asks for beside the endpoint's settings. undefined on the chat surface. */
+  readonly options: CallOptions | undefined;
+}
+
+/** What one call may ask for beside the endpoint's settings. What is undefined is not sent. */
+export interface CallOptions {
+  readonly stop?: readonly string[];
+  readonly seed?: number;
+  readonly tools?: readonly Tool[];
+  readonly toolChoice?: ToolChoice;
+  readonly parallelToolCalls?: boolean;
+  /** The answer must be JSON, of any shape; `ProviderRequest.responseSchema` says more. */
+  readonly json?: boolean;
 }

@@ -3,11 +3,11 @@
  * of one of these shapes, made with its `define` function. This folder imports nothing of src, and plugins import
  * nothing else of it.
  */
-import type { ChatChunk, ChatResult, JsonSchema, ProviderRequest } from "./chat.ts";
+import type { ChatChunk, ChatResult, JsonSchema, ProviderRequest, Role } from "./chat.ts";
 import type { GatewayError } from "./errors.ts";
 import type { CallEnd, Exchange } from "./exchange.ts";
 import type { Host } from "./host.ts";
-import type { Provider, WireFormat } from "./provider.ts";
+import type { Provider, Refusal, WireFormat } from "./provider.ts";
 
 /** The ordered chain. A request walks down it, an answer walks back up. */
 export const STAGES = [
@@ -120,7 +120,7 @@ export interface Target {
   readonly active: boolean;
   readonly client: Provider;
   /** The endpoint's settings with this target's model, ready but for its messages. */
-  readonly settings: Omit<ProviderRequest, "messages">;
+  readonly settings: Omit<ProviderRequest, "messages" | "options">;
 }
 
 /** A provider plugin: how one vendor's models are asked. */
@@ -132,6 +132,8 @@ export interface ProviderPlugin<C = unknown> extends PluginBase {
   readonly defaultBaseUrl: string | undefined;
   /** False: a credential needs no `api_key`. */
   readonly needsApiKey: boolean;
+  /** Settings that its models refuse; all that match count, in their order. Default: none. */
+  readonly refusals?: readonly Refusal[] | ((config: C) => readonly Refusal[]);
   /**
    * Returns a `WireFormat` (pure translation; sockets, timeouts and framing are the gateway's) or a `Provider` of its
    * own. `config` is a credential's `options`, checked against `schema`.
@@ -159,7 +161,7 @@ export interface Guardrail {
 /** What is known about a judged text beside the text. */
 export interface TextAbout {
   readonly side: "input" | "output";
-  readonly role: "system" | "user" | "assistant";
+  readonly role: Role;
   /** Code units of this side in all: of all messages of the call, or of the answer up to the end of this text. */
   readonly totalCharacters: number;
   /** True when this is the window of a stream whose end has not come. */

@@ -2,7 +2,7 @@
  * The object a hook receives: one call, from its arrival to its end. Fields marked "from stage X" hold their empty
  * value before it. Hooks read it and return outcomes; what they may change is said at the field.
  */
-import type { ChatResult, FinishReason, Message, Usage } from "./chat.ts";
+import type { CallOptions, ChatResult, FinishReason, Message, Usage } from "./chat.ts";
 import type { GatewayError } from "./errors.ts";
 
 /** A family of routes. */
@@ -124,6 +124,8 @@ export interface Exchange {
   readonly receivedCharacters: number;
   /** What goes to the model. Starts as `received`; guardrails and `prepare` put new lists in its place. */
   messages: readonly Message[];
+  /** What the client asks for beside the endpoint's settings: tools, stops. From stage limit on; undefined on chat. */
+  readonly options: CallOptions | undefined;
   /** Id of the conversation when there is one. Set by stage prepare; shown as `meta.session_id`. */
   sessionId: string | undefined;
   /** Aborted when the client leaves, the call times out or the gateway stops. Made at first use. */

@@ -1,15 +1,25 @@
 /** `sluice/plugin`: the public door for stages, guardrails and providers, built in or not. */
 export type {
+  CallOptions,
   ChatChunk,
   ChatResult,
+  Content,
+  ContentPart,
   FinishReason,
+  ImagePart,
   JsonSchema,
   Message,
   ProviderRequest,
   Role,
+  TextPart,
+  Tool,
+  ToolCall,
+  ToolCallDelta,
+  ToolChoice,
   Usage,
 } from "./chat.ts";
-export { textChunk } from "./chat.ts";
+export { eventChunk, textChunk } from "./chat.ts";
+export { charactersOf, contentLength, contentText } from "./content.ts";
 export type {
   Answer,
   AnswerStream,
@@ -81,6 +91,7 @@ export type {
   Provider,
   ProviderFailure,
   ProviderSink,
+  Refusal,
   StreamControl,
   StreamDecoder,
   WireFormat,

@@ -81,11 +81,29 @@ export interface WireFormat {
 export interface StreamDecoder {
   /** One event: its name ("" when it has none) and its text. Returns chunks to append, or a failure. */
   event(name: string, text: string, out: ChatChunk[]): ProviderFailure | undefined;
+  /** The body is over, after its last event: what was kept back until then, before `complete` is asked. */
+  end?(out: ChatChunk[]): ProviderFailure | undefined;
   /** Known after the first event. */
   readonly id: string;
   readonly model: string;
   /** True when the provider's completion signal was seen; a stream that ends before is a failure. */
   readonly complete: boolean;
+}
+
+/**
+ * A setting that models refuse. The gateway leaves it out, or brings it into the range, before `encode` sees it, says
+ * so once in the log, and warns at `sluice validate`: no call fails of it.
+ */
+export interface Refusal {
+  /** Models of this name; absent: all of the provider's. */
+  readonly models?: RegExp;
+  readonly setting: "temperature" | "top_p" | "max_output_tokens";
+  /** What is taken; a value outside is brought to the nearer end. Absent: the setting is not sent. */
+  readonly range?: { readonly min: number; readonly max: number };
+  /** Refused only where this one is set too. */
+  readonly beside?: "temperature" | "top_p";
+  /** For people, after "is not sent: " or "is sent as 1: ", e.g. `reasoning models choose it themselves`. */
+  readonly because: string;
 }
 
 /** Makes a failure. */

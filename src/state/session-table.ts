@@ -3,6 +3,7 @@
  * letting go of the one used least recently; one that a call holds is never let go.
  */
 import type { Cancellable, Clock, Message, OpenSession, Random } from "../plugin/index.ts";
+import { charactersOf } from "../plugin/index.ts";
 import { type Linked, RecencyList } from "./recency-list.ts";
 import { SESSION_WAITERS_MAX, type SessionStore } from "./store.ts";
 
@@ -140,7 +141,7 @@ export class SessionTable implements SessionStore {
       this.#savedCount += 1;
     }
     conversation.history = history;
-    conversation.characters = history.reduce((sum, message) => sum + message.content.length, 0);
+    conversation.characters = charactersOf(history);
     conversation.expiresAtMs = this.#clock.nowMs() + conversation.ttlMs;
   }
 

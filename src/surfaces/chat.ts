@@ -6,6 +6,7 @@ import { sendError, sendJson } from "../http/respond.ts";
 import type { Call } from "../pipeline/call.ts";
 import { runChat } from "../pipeline/chat.ts";
 import type { EventOutlet, Reply } from "../pipeline/reply.ts";
+import { toolCallsJson } from "../pipeline/tool-calls.ts";
 import type { ChatResult, GatewayError, Usage } from "../plugin/index.ts";
 import { isGatewayError, reject } from "../plugin/index.ts";
 import type { Visit } from "./arrival.ts";
@@ -75,5 +76,7 @@ function chatBody(x: Call, result: ChatResult, usage: Usage): string {
     result.providerFinishReason === undefined
       ? ""
       : `,"provider_finish_reason":${JSON.stringify(result.providerFinishReason)}`;
-  return `{"ok":true,"id":${JSON.stringify(result.id)},"model":${JSON.stringify(result.model)},"content":${JSON.stringify(result.content)},"finish_reason":"${result.finishReason}","usage":{"prompt_tokens":${promptTokens},"completion_tokens":${completionTokens},"total_tokens":${totalTokens}},"meta":{"request_id":"${x.requestId}"${session}${reason}}}`;
+  // The specification's object has no tool calls, since nobody here can ask for tools: shown where a model makes one.
+  const calls = result.toolCalls?.length ? `,"tool_calls":${toolCallsJson(result.toolCalls)}` : "";
+  return `{"ok":true,"id":${JSON.stringify(result.id)},"model":${JSON.stringify(result.model)},"content":${JSON.stringify(result.content)}${calls},"finish_reason":"${result.finishReason}","usage":{"prompt_tokens":${promptTokens},"completion_tokens":${completionTokens},"total_tokens":${totalTokens}},"meta":{"request_id":"${x.requestId}"${session}${reason}}}`;
 }

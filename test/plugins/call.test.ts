@@ -105,6 +105,7 @@ test("the first target that answers is the last one asked, with the endpoint's s
       topP: undefined,
       maxOutputTokens: 10,
       responseSchema: undefined,
+      options: undefined,
     },
   ]);
   assert.deepEqual(x.attempts, [

@@ -78,6 +78,7 @@ export function requestFor(model: string, about: Partial<ProviderRequest> = {}):
     topP: undefined,
     maxOutputTokens: undefined,
     responseSchema: undefined,
+    options: undefined,
     ...about,
   };
 }

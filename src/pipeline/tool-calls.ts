@@ -1,0 +1,43 @@
+/** Tool calls in OpenAI's shapes, and put together again from the parts that a stream brings. */
+import type { ToolCall, ToolCallDelta } from "../plugin/index.ts";
+
+/** `tool_calls` of a whole message. */
+export function toolCallsJson(calls: readonly ToolCall[]): string {
+  const list = calls.map((call) => ({
+    id: call.id,
+    type: "function",
+    function: { name: call.name, arguments: call.arguments },
+  }));
+  return JSON.stringify(list);
+}
+
+/** `tool_calls` of one event: the first part of a call says its id, type and name. */
+export function toolCallDeltasJson(deltas: readonly ToolCallDelta[]): string {
+  const list = deltas.map(({ index, id, name, arguments: text }) => ({
+    index,
+    id,
+    type: id === undefined ? undefined : "function",
+    function: { name, arguments: text },
+  }));
+  return JSON.stringify(list);
+}
+
+/** The calls of a streamed answer, as far as they have come. */
+export class ToolCallList {
+  readonly #calls: ToolCall[] = [];
+
+  add(deltas: readonly ToolCallDelta[]): void {
+    for (const { index, id, name, arguments: text } of deltas) {
+      const known = this.#calls[index];
+      this.#calls[index] = {
+        id: known?.id ?? id ?? "",
+        name: known?.name ?? name ?? "",
+        arguments: (known?.arguments ?? "") + text,
+      };
+    }
+  }
+
+  get calls(): readonly ToolCall[] {
+    return this.#calls;
+  }
+}
