@@ -81,6 +81,7 @@ export default definePlugin<Options>({
         const wanted = typeof id === "string" ? id : undefined;
         return andThen(host.sessions.open(conversationOwner(x), wanted, ttlMs, x), (session) => {
           if (session === "missing") return reject("session_not_found", { id: wanted ?? "" });
+          if (session === "unavailable") return reject("state_unavailable", {});
           if (session === "busy") return reject("session_busy", {}, { retryAfterSeconds: 1 });
           // It waited for its turn longer than its client did.
           if (x.ended) return void session.close();

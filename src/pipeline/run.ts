@@ -57,6 +57,7 @@ function decideClaims(x: Call): MaybePromise<GatewayError | undefined> {
       if (x.ended) return void releaseReservation(x);
       return undefined;
     }
+    if (admission.refused === "unavailable") return reject("state_unavailable", {});
     const refused = claims[admission.refused];
     if (refused === undefined) return reject("internal", {});
     return refused.kind === "rate"

@@ -6,6 +6,15 @@
 /** A JSON Schema, draft 2020-12 or draft-07. */
 export type JsonSchema = boolean | { readonly [keyword: string]: unknown };
 
+/** What JSON can say. */
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue };
+
 /** `tool`: the result of a tool call. */
 export type Role = "system" | "user" | "assistant" | "tool";
 

@@ -67,7 +67,7 @@ export type SchemaCheck = (value: unknown) => readonly string[] | undefined;
 export interface Sessions {
   /**
    * Opens a conversation for one call and holds it until `close`: a second call on it waits (8 may, the next is
-   * `busy`). `id` undefined makes a new one. `owner`: whoever may resume it; another owner finds nothing. `caller`: the
+   * `busy`; `unavailable`: the store is lost). `id` undefined makes a new one. `owner`: whoever may resume it; another owner finds nothing. `caller`: the
    * exchange it is opened for, so that a client that leaves gives its place in the queue up.
    */
   open(
@@ -75,7 +75,7 @@ export interface Sessions {
     id: string | undefined,
     ttlMs: number,
     caller?: Cancellable,
-  ): MaybePromise<OpenSession | "missing" | "busy">;
+  ): MaybePromise<OpenSession | "missing" | "busy" | "unavailable">;
   /** Code units of the stored history, 0 when there is none: for estimates, without holding it. */
   peekCharacters(owner: string, id: string): MaybePromise<number>;
   /** True when there was one. */

@@ -8,6 +8,7 @@ export type {
   FinishReason,
   ImagePart,
   JsonSchema,
+  JsonValue,
   Message,
   ProviderRequest,
   Role,
@@ -98,5 +99,27 @@ export type {
   WireRequest,
 } from "./provider.ts";
 export { failure, isFailure } from "./provider.ts";
+export type {
+  Admission,
+  AuditFilter,
+  AuditRecord,
+  AuditSeverity,
+  AuditStore,
+  Override,
+  OverrideStore,
+  Reservation,
+  Spending,
+  SpendSum,
+  StateStore,
+  StoreClaim,
+  StoreHealth,
+} from "./store.ts";
+export {
+  AUDIT_RECORDS_MAX,
+  LEASE_MS,
+  OVERRIDE_BYTES_MAX,
+  OVERRIDES_MAX,
+  SESSION_WAITERS_MAX,
+} from "./store.ts";
 export type { Template } from "./template.ts";
 export { template } from "./template.ts";

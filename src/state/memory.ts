@@ -3,6 +3,8 @@
  * check and what it allows; only a conversation in use is answered with a promise.
  */
 import type { Clock, Random } from "../plugin/index.ts";
+import { AuditTable } from "./audit-table.ts";
+import { OverrideTable } from "./override-table.ts";
 import { RateTable } from "./rate-table.ts";
 import { SessionTable } from "./session-table.ts";
 import { SpendLedger } from "./spend-ledger.ts";
@@ -36,6 +38,8 @@ export function memoryStore(options: MemoryStoreOptions): StateStore {
   return {
     driver: "memory",
     sessions,
+    overrides: new OverrideTable(),
+    audit: new AuditTable(),
     admit(callId, claims): Admission {
       if (claims.length === 0) return ADMITTED_UNRESERVED;
       if (closed) return REFUSED_CLOSED;
@@ -50,6 +54,9 @@ export function memoryStore(options: MemoryStoreOptions): StateStore {
     },
     settle: (reservation, costNanoUsd) => ledger.end(reservation, costNanoUsd),
     release: (reservation) => ledger.end(reservation, 0),
+    // One process: what is open here is open, and what a crash leaves is gone with it.
+    renew() {},
+    sums: () => ledger.sums(),
     spending: (key, month) => ledger.spending(key, month),
     health: () => (closed ? CLOSED : HEALTHY),
     close() {

@@ -3,7 +3,7 @@
  * sums stay exact. It knows months, but never asks for the time.
  */
 import { monthOf, nextMonthMs } from "../base/month.ts";
-import type { Reservation, Spending, StoreClaim } from "./store.ts";
+import type { Reservation, Spending, SpendSum, StoreClaim } from "./store.ts";
 
 /** Sums of one month that are not zero. A call that needs one more is refused: money is never left uncounted. */
 export const SPEND_SUMS_MAX = 262_144;
@@ -135,6 +135,18 @@ export class SpendLedger {
     const sum = this.#months.get(month)?.get(key);
     if (sum === undefined) return NOTHING;
     return { settledNanoUsd: sum.settledNanoUsd, reservedNanoUsd: sum.reservedNanoUsd };
+  }
+
+  /** Every sum, of all months kept. */
+  sums(): readonly SpendSum[] {
+    return [...this.#months].flatMap(([month, sums]) =>
+      [...sums.values()].map(({ key, settledNanoUsd, reservedNanoUsd }) => ({
+        key,
+        month,
+        settledNanoUsd,
+        reservedNanoUsd,
+      })),
+    );
   }
 
   #turnMonth(nowMs: number): void {

@@ -1,0 +1,170 @@
+/**
+ * The store: everything that changes while the gateway runs, and must hold over replicas, restarts and reloads.
+ * Operations, not get and set: each is atomic, in memory because nothing awaits between its read and its write, in
+ * Redis because it is one Lua call. Drivers answer at once or with a promise, and never throw or reject: what a store
+ * that is lost means is part of each answer. `storeConformance` of sluice/testing holds every driver to this text.
+ */
+import type { JsonValue } from "./chat.ts";
+import type { MaybePromise } from "./contract.ts";
+import type { Sessions } from "./host.ts";
+
+export interface StateStore {
+  /** As `state.driver` names it. */
+  readonly driver: string;
+  /**
+   * Decides all claims together: either every rate window counts the call and every sum reserves its estimate, or
+   * nothing changes and one claim refused is named: of rates the one with the longest wait, else the first spend.
+   * Rates come before spends in `claims`.
+   */
+  admit(callId: string, claims: readonly StoreClaim[]): MaybePromise<Admission>;
+  /**
+   * Says that the calls of these reservations still run. A reservation not renewed for LEASE_MS may be taken for that
+   * of a dead process, and is settled at its input estimate. Asked every LEASE_MS / 3 for all open calls together.
+   */
+  renew(reservations: readonly Reservation[]): MaybePromise<void>;
+  /**
+   * Ends a reservation: its estimates go, `costNanoUsd` is added to every sum it was made against, in the month it was
+   * reserved in. When it answers, the cost outlives what the driver promises to outlive. Ending one twice is a bug and
+   * throws.
+   */
+  settle(reservation: Reservation, costNanoUsd: number): MaybePromise<void>;
+  /** Ends a reservation without cost: no provider accepted the call. */
+  release(reservation: Reservation): MaybePromise<void>;
+  /** What stands against a sum. `month`: `YYYY-MM`. */
+  spending(key: string, month: string): MaybePromise<Spending>;
+  /** Every sum that is not zero, of the months kept, in no order. */
+  sums(): MaybePromise<readonly SpendSum[]>;
+  /** Conversations; see `Sessions`, whose promises these are. `owner` holds the plugin's name too. */
+  readonly sessions: Sessions;
+  readonly overrides: OverrideStore;
+  readonly audit: AuditStore;
+  health(): MaybePromise<StoreHealth>;
+  /** Ends open writes and lets go of files and connections. Answers of later calls are those of a lost store. */
+  close(): MaybePromise<void>;
+}
+
+/** How long a reservation stands without being renewed, before it may be taken for a dead process's. */
+export const LEASE_MS = 60_000;
+
+/** What a store needs of a claim. */
+export type StoreClaim =
+  | { readonly kind: "rate"; readonly key: string; readonly limit: number; readonly windowMs: number }
+  | {
+      readonly kind: "spend";
+      readonly key: string;
+      /** undefined: no cap, the sum is kept. */
+      readonly capNanoUsd: number | undefined;
+      readonly estimateNanoUsd: number;
+      /** Settled for a reservation that is found open after a crash. */
+      readonly inputNanoUsd: number;
+    };
+
+export type Admission =
+  /** `reservation` is undefined when there was no spend claim. */
+  | { readonly admitted: true; readonly reservation: Reservation | undefined }
+  | {
+      readonly admitted: false;
+      /** Index into `claims` of the one refused; "unavailable": the store cannot say, and the config says to refuse. */
+      readonly refused: number | "unavailable";
+      /** For a rate: whole seconds, at least 1, after which one call is admitted if no other comes. Else 0. */
+      readonly retryAfterSeconds: number;
+      /** For a spend: settled plus reserved in this month. Else 0. */
+      readonly spentNanoUsd: number;
+    };
+
+/** Money held for one call. Settled or released exactly once; a second end is a bug and throws. */
+export interface Reservation {
+  readonly callId: string;
+  /** The month it was reserved in, and is settled in, whatever the time is then. */
+  readonly month: string;
+  readonly entries: readonly { readonly key: string; readonly estimateNanoUsd: number }[];
+}
+
+export interface Spending {
+  readonly settledNanoUsd: number;
+  readonly reservedNanoUsd: number;
+}
+
+export interface SpendSum extends Spending {
+  readonly key: string;
+  readonly month: string;
+}
+
+/** Values set at run time over the configuration's, by key. */
+export interface OverrideStore {
+  list(): MaybePromise<readonly Override[]>;
+  /** Adds it, or puts it in the place of one of its key. False: the store is lost or full (OVERRIDES_MAX). */
+  put(override: Override): MaybePromise<boolean>;
+  /** True when there was one. */
+  drop(key: string): MaybePromise<boolean>;
+  /**
+   * Calls `changed` after every change, whoever made it; another replica's within a second. Returns the way to stop.
+   */
+  watch(changed: () => void): () => void;
+}
+
+export interface Override {
+  /** What is overridden, e.g. `token:<project uuid>/<id>`. At most 512 characters. */
+  readonly key: string;
+  /** At most OVERRIDE_BYTES_MAX as JSON. */
+  readonly value: JsonValue;
+  /** The configuration's value that it stands over; it goes when git changes that (CONTRACT section 2). */
+  readonly replaced: JsonValue;
+  /** Who set it. */
+  readonly actor: string;
+  readonly setAtMs: number;
+}
+
+export const OVERRIDES_MAX = 10_000;
+export const OVERRIDE_BYTES_MAX = 65_536;
+
+/** The audit log: bounded, oldest records go first. */
+export interface AuditStore {
+  /** Stores records in their order. When it answers, they outlive what the driver promises to outlive. */
+  append(records: readonly AuditRecord[]): MaybePromise<void>;
+  /** Newest first. */
+  query(filter: AuditFilter): MaybePromise<readonly AuditRecord[]>;
+}
+
+export type AuditSeverity = "info" | "warn" | "critical";
+
+/** One thing that happened, as the specification's webhook body has it. */
+export interface AuditRecord {
+  /** UUID. */
+  readonly id: string;
+  /** An event key of the specification, e.g. `token.revoked`. */
+  readonly event: string;
+  readonly severity: AuditSeverity;
+  readonly actor: string;
+  readonly project: { readonly id: number; readonly name: string; readonly uuid: string };
+  /** Name of what it happened to. */
+  readonly target: string;
+  readonly metadata: { readonly [key: string]: JsonValue };
+  /** "" where there is none (a reload). */
+  readonly ipAddress: string;
+  /** Unix milliseconds. */
+  readonly occurredAtMs: number;
+}
+
+export interface AuditFilter {
+  /** undefined: all projects. */
+  readonly projectUuid?: string;
+  /** undefined: all events. */
+  readonly event?: string;
+  /** Records at most; 1 to 1,000. */
+  readonly limit: number;
+  /** Only records older than the one of this id: for the next page. */
+  readonly before?: string;
+}
+
+/** Records kept by memory and file drivers; Redis keeps as many a key prefix. */
+export const AUDIT_RECORDS_MAX = 100_000;
+
+/** Calls that may wait for a conversation in use; the next is `busy` (CONTRACT section 4). */
+export const SESSION_WAITERS_MAX = 8;
+
+export interface StoreHealth {
+  readonly ok: boolean;
+  /** For `/readyz` and people, e.g. `in memory`, `redis: connection refused`. Nothing secret. */
+  readonly detail: string;
+}

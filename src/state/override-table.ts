@@ -1,0 +1,34 @@
+/** Overrides in memory, bounded, with those who want to hear of changes. */
+import type { Override, OverrideStore } from "./store.ts";
+import { OVERRIDES_MAX } from "./store.ts";
+
+export class OverrideTable implements OverrideStore {
+  readonly #byKey = new Map<string, Override>();
+  readonly #watchers = new Set<() => void>();
+
+  list(): readonly Override[] {
+    return [...this.#byKey.values()];
+  }
+
+  put(override: Override): boolean {
+    if (!this.#byKey.has(override.key) && this.#byKey.size >= OVERRIDES_MAX) return false;
+    this.#byKey.set(override.key, override);
+    this.#tell();
+    return true;
+  }
+
+  drop(key: string): boolean {
+    const known = this.#byKey.delete(key);
+    if (known) this.#tell();
+    return known;
+  }
+
+  watch(changed: () => void): () => void {
+    this.#watchers.add(changed);
+    return () => this.#watchers.delete(changed);
+  }
+
+  #tell(): void {
+    for (const changed of [...this.#watchers]) changed();
+  }
+}
