@@ -1,0 +1,130 @@
+/**
+ * The targets of one call, one after the other, and what became of each: which may be asked next, what is filed of an
+ * attempt, and what the client is told when none is left.
+ */
+import type {
+  Attempt,
+  Exchange,
+  GatewayError,
+  Host,
+  ProviderFailure,
+  ProviderRequest,
+  Target,
+} from "sluice/plugin";
+import { failure, reject } from "sluice/plugin";
+import type { Circuits } from "./circuit.ts";
+
+/** What an attempt is that nobody waited for to end. */
+const GIVEN_UP = "cancelled";
+/** What an attempt is that was not made: the target has failed too often just now. */
+const LEFT_OUT = "skipped: circuit open";
+
+/** An inactive credential counts as a failed try (CONTRACT section 5). */
+export const INACTIVE = failure({
+  status: undefined,
+  reason: "credential is inactive",
+  movesOn: true,
+  accepted: false,
+});
+
+/** An attempt is filed when it starts, so that a call given up meanwhile shows it too. */
+type OpenAttempt = { -readonly [Key in keyof Attempt]: Attempt[Key] };
+
+/** The targets of one call, one after the other, and what became of each. */
+export class Tries {
+  readonly x: Exchange;
+  readonly #host: Host;
+  readonly #circuits: Circuits;
+  readonly #targets: readonly Target[];
+  readonly #failures: string[] = [];
+  #at = -1;
+  #current: OpenAttempt | undefined;
+  #startedMs = 0;
+
+  constructor(host: Host, circuits: Circuits, x: Exchange, targets: readonly Target[]) {
+    this.#host = host;
+    this.#circuits = circuits;
+    this.x = x;
+    this.#targets = targets;
+  }
+
+  /** The next target that may be asked; undefined when none is left. The last one left is asked whatever its circuit. */
+  next(): Target | undefined {
+    while (++this.#at < this.#targets.length) {
+      const target = this.#targets[this.#at];
+      if (!target?.enabled) continue;
+      this.#file(target);
+      if (this.#circuits.admits(target, this) || !this.#hasNext()) return target;
+      this.#close(LEFT_OUT, undefined);
+    }
+    return undefined;
+  }
+
+  request(target: Target): ProviderRequest {
+    // Field by field: spreading a frozen object is slow, and this runs on every call.
+    const { model, temperature, topP, maxOutputTokens, responseSchema } = target.settings;
+    const { messages, options } = this.x;
+    return { model, messages, temperature, topP, maxOutputTokens, responseSchema, options };
+  }
+
+  /** The first content of a stream came: from now on the target is known to answer. */
+  begin(target: Target): void {
+    this.#circuits.succeeded(target);
+  }
+
+  /** The target answered, whole. */
+  succeed(target: Target): void {
+    this.#circuits.succeeded(target);
+    this.#close("ok", 200);
+  }
+
+  /** The call was given up. `accepted`: the target had begun to answer. */
+  giveUp(target: Target, accepted: boolean): void {
+    this.#circuits.abandoned(target, this);
+    this.#close(GIVEN_UP, accepted ? 200 : undefined);
+  }
+
+  /** undefined: go on with the next target. */
+  fail(target: Target, failed: ProviderFailure, mayMoveOn: boolean): GatewayError | undefined {
+    const said = failed.status === undefined ? failed.reason : `${failed.status}: ${failed.reason}`;
+    this.#close(said, failed.accepted ? 200 : failed.status);
+    this.#failures.push(`${target.model}: ${target.label} ${said}`);
+    this.#judge(target, failed);
+    if (mayMoveOn && failed.movesOn && this.#hasNext() && !this.x.ended) return undefined;
+    const detail = this.#failures.length > 1 ? this.#failures.join("; ") : undefined;
+    const extras = { cause: failed.cause ?? failed, ...(detail === undefined ? {} : { detail }) };
+    return reject("provider_failed", { reason: `${target.label} ${said}` }, extras);
+  }
+
+  named(id: string, model: string): { readonly id: string; readonly model: string } {
+    return {
+      id: id === "" ? `chatcmpl-${this.#host.random.uuid()}` : id,
+      model: model === "" ? (this.#current?.model ?? "") : model,
+    };
+  }
+
+  /** What a failure says of the target's health. One of our own making, or nobody's, says nothing. */
+  #judge(target: Target, failed: ProviderFailure): void {
+    if (failed === INACTIVE || this.x.ended) this.#circuits.abandoned(target, this);
+    else if (failed.movesOn) this.#circuits.failed(target, this);
+    else this.#circuits.succeeded(target);
+  }
+
+  #file({ provider, model, credential }: Target): void {
+    this.#startedMs = this.#host.clock.monotonicMs();
+    this.#current = { provider, model, credential, outcome: GIVEN_UP, status: undefined, durationMs: 0 };
+    this.x.attempts.push(this.#current);
+  }
+
+  #hasNext(): boolean {
+    return this.#targets.some((target, index) => index > this.#at && target.enabled);
+  }
+
+  #close(outcome: string, status: number | undefined): void {
+    const attempt = this.#current;
+    if (attempt === undefined) return;
+    attempt.outcome = outcome;
+    attempt.status = status;
+    attempt.durationMs = this.#host.clock.monotonicMs() - this.#startedMs;
+  }
+}
