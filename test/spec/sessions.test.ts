@@ -1,9 +1,8 @@
 /** Conversations that the gateway keeps. */
 import assert from "node:assert/strict";
 import { type Answer, assertAnswered, assertRefused, at, until } from "./kit/client.ts";
-import { PROJECT, TOKENS } from "./kit/config.ts";
 import { textOf } from "./kit/event-stream.ts";
-import { type Harness, type StartOptions, startGateway } from "./kit/gateway.ts";
+import { callBytes, type Harness, type StartOptions, startGateway } from "./kit/gateway.ts";
 import { chunk } from "./kit/provider.ts";
 import { verifies } from "./verifies.ts";
 
@@ -263,9 +262,7 @@ verifies(
     const held = g.provider.opens();
     const running = g.call({ message: "Two", session_id });
     await held.opened;
-    const body = JSON.stringify({ message: "Gone", session_id });
-    const head = `POST /api/${PROJECT}/ask HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKENS.web}`;
-    const request = `${head}\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    const request = callBytes({ message: "Gone", session_id });
     const leave = Array.from({ length: 8 }, () => g.client.abandon(request));
     await until(() => g.gateway.openCalls === 9, "one runs and eight wait");
     for (const go of leave) go();

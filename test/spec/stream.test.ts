@@ -4,7 +4,7 @@ import { monthOf } from "../../src/base/month.ts";
 import { assertRefused, at, until } from "./kit/client.ts";
 import { echoEntry, PROJECT } from "./kit/config.ts";
 import { chunksOf, textOf } from "./kit/event-stream.ts";
-import { startGateway } from "./kit/gateway.ts";
+import { callBytes, startGateway } from "./kit/gateway.ts";
 import { chunk, usageChunk } from "./kit/provider.ts";
 import { verifies } from "./verifies.ts";
 
@@ -145,9 +145,7 @@ verifies(
 verifies("stream.client-gone", "a client that leaves before the first content cancels as well", async (t) => {
   const g = await startGateway(t);
   const played = g.provider.opens();
-  const body = JSON.stringify({ ...ask, stream: true });
-  const request = `POST /api/${PROJECT}/ask HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer gw_live_web0Caller1\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-  const left = g.client.abandon(request);
+  const left = g.client.abandon(callBytes({ ...ask, stream: true }));
   await played.opened;
   left();
   await played.closed;

@@ -46,6 +46,13 @@ export interface Harness {
   rewrite(parts: ConfigParts | string): void;
 }
 
+/** A call of `ask` by the token `web` as it goes over the wire, for clients that leave. */
+export function callBytes(body: unknown): string {
+  const text = JSON.stringify(body);
+  const head = `POST /api/${PROJECT}/ask HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKENS.web}`;
+  return `${head}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;
+}
+
 export interface CallOptions extends Sent {
   readonly slug?: string;
 }

@@ -61,13 +61,13 @@ export const PROVIDERS = {
     "provider.mock.fail": "The mock fails as its `fail` sequence says.",
     "provider.mock.usage": "The mock reports the `usage` it is given.",
     "provider.mock.latency": "The mock waits `latency_ms` on the gateway's clock before it answers.",
+    "provider.breaker.open": "After 5 failures in a row a target is skipped for 30 s.",
+    "provider.breaker.trial": "After 30 s one trial call decides.",
+    "provider.breaker.last": "The last target left is never skipped.",
     "provider.keep-alive": "Calls to one origin share connections.",
   }),
   ...later(2, "CONTRACT 5", {
     "failover.on.498": "Groq's 498 moves on.",
-    "provider.breaker.open": "After 5 failures in a row a target is skipped for 30 s.",
-    "provider.breaker.trial": "After 30 s one trial call decides.",
-    "provider.breaker.last": "The last target left is never skipped.",
     "provider.settings.warned": "`sluice validate` warns of a setting that a model refuses.",
   }),
 };
