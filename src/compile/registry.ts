@@ -6,7 +6,14 @@ import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { LRUCache } from "lru-cache";
 import type { PluginModule } from "../config/model.ts";
-import type { GuardrailPlugin, JsonSchema, Plugin, ProviderPlugin, StagePlugin } from "../plugin/index.ts";
+import type {
+  GuardrailPlugin,
+  JsonSchema,
+  Plugin,
+  ProviderPlugin,
+  StagePlugin,
+  StorePlugin,
+} from "../plugin/index.ts";
 import { STAGES } from "../plugin/index.ts";
 import { BUILT_IN } from "./builtin.ts";
 import { offerDoor } from "./door.ts";
@@ -25,6 +32,7 @@ export class Registry {
   readonly stages = new Map<string, StagePlugin<never>>();
   readonly guardrails = new Map<string, GuardrailPlugin<never>>();
   readonly providers = new Map<string, ProviderPlugin<never>>();
+  readonly stores = new Map<string, StorePlugin<never>>();
   readonly failures: LoadFailure[] = [];
 
   constructor(plugins: readonly Plugin[]) {
@@ -60,13 +68,15 @@ export class Registry {
   #add(plugin: Plugin): void {
     if (plugin.kind === "stage") this.stages.set(plugin.name, plugin);
     else if (plugin.kind === "guardrail") this.guardrails.set(plugin.name, plugin);
-    else this.providers.set(plugin.name, plugin);
+    else if (plugin.kind === "provider") this.providers.set(plugin.name, plugin);
+    else this.stores.set(plugin.name, plugin);
   }
 
   #ofKind(kind: string): ReadonlyMap<string, Plugin> | undefined {
     if (kind === "stage") return this.stages;
     if (kind === "guardrail") return this.guardrails;
-    return kind === "provider" ? this.providers : undefined;
+    if (kind === "provider") return this.providers;
+    return kind === "store" ? this.stores : undefined;
   }
 }
 
@@ -141,11 +151,13 @@ function checkExports(module: unknown): readonly Plugin[] {
   return list as readonly Plugin[];
 }
 
+const KINDS: readonly Plugin["kind"][] = ["stage", "guardrail", "provider", "store"];
+
 function faultOf(plugin: unknown): string | undefined {
   const kind = property(plugin, "kind");
-  if (property(plugin, "api") !== 1) return "make it with definePlugin, defineGuardrail or defineProvider";
-  if (kind !== "stage" && kind !== "guardrail" && kind !== "provider")
-    return `unknown kind '${String(kind)}'`;
+  if (property(plugin, "api") !== 1)
+    return "make it with definePlugin, defineGuardrail, defineProvider or defineStore";
+  if (!KINDS.some((known) => known === kind)) return `unknown kind '${String(kind)}'`;
   if (typeof property(plugin, "name") !== "string") return "it has no name";
   if (typeof property(plugin, "setup") !== "function") return "it has no setup function";
   const schema = property(plugin, "schema");

@@ -6,8 +6,9 @@
 import type { ChatChunk, ChatResult, JsonSchema, ProviderRequest, Role } from "./chat.ts";
 import type { GatewayError } from "./errors.ts";
 import type { CallEnd, Exchange } from "./exchange.ts";
-import type { Host } from "./host.ts";
+import type { Clock, Host, Logger, Random } from "./host.ts";
 import type { Provider, Refusal, WireFormat } from "./provider.ts";
+import type { StateStore } from "./store.ts";
 
 /** The ordered chain. A request walks down it, an answer walks back up. */
 export const STAGES = [
@@ -194,8 +195,24 @@ export interface Edit {
   readonly text: string;
 }
 
+/** A store: where limits, spend, sessions, overrides and the audit log are kept. `state.driver` names it. */
+export interface StorePlugin<C = unknown> extends PluginBase {
+  readonly kind: "store";
+  /** Called once, at start, with `state.options`; reloads leave the store as it is. Throws when it cannot be had. */
+  setup(config: C, host: StoreHost): MaybePromise<StateStore>;
+}
+
+/** What is handed to a store. */
+export interface StoreHost {
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** `state.max_sessions`. */
+  readonly maxSessions: number;
+}
+
 /** Any plugin that a module may export. */
-export type Plugin = StagePlugin<never> | ProviderPlugin<never> | GuardrailPlugin<never>;
+export type Plugin = StagePlugin<never> | ProviderPlugin<never> | GuardrailPlugin<never> | StorePlugin<never>;
 
 /** Makes a stage plugin. */
 export function definePlugin<C>(plugin: Omit<StagePlugin<C>, "api" | "kind">): StagePlugin<C> {
@@ -210,6 +227,11 @@ export function defineProvider<C>(plugin: Omit<ProviderPlugin<C>, "api" | "kind"
 /** Makes a guardrail. */
 export function defineGuardrail<C>(plugin: Omit<GuardrailPlugin<C>, "api" | "kind">): GuardrailPlugin<C> {
   return { api: 1, kind: "guardrail", ...plugin };
+}
+
+/** Makes a store. */
+export function defineStore<C>(plugin: Omit<StorePlugin<C>, "api" | "kind">): StorePlugin<C> {
+  return { api: 1, kind: "store", ...plugin };
 }
 
 /** A verdict that refuses. `error` is what the client gets, `reason` what the log says. */

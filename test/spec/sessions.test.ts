@@ -1,6 +1,7 @@
 /** Conversations that the gateway keeps. */
 import assert from "node:assert/strict";
 import { type Answer, assertAnswered, assertRefused, at, until } from "./kit/client.ts";
+import { TOKENS } from "./kit/config.ts";
 import { textOf } from "./kit/event-stream.ts";
 import { callBytes, type Harness, type StartOptions, startGateway } from "./kit/gateway.ts";
 import { chunk } from "./kit/provider.ts";

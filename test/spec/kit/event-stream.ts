@@ -38,6 +38,11 @@ export class EventStream {
     return events;
   }
 
+  /** What came last without being a whole event: all of an answer that is none, a refusal's JSON. */
+  get remainder(): string {
+    return this.#rest;
+  }
+
   /** Stops reading, as a slow client does, or goes on. */
   pause(): void {
     this.#message.pause();
