@@ -1,39 +1,46 @@
-/** OpenAI: its address, its account headers, and which of its models refuse which settings. */
-import { defineProvider } from "sluice/plugin";
-import { type ModelRules, openAiChat } from "./wire/openai-chat.ts";
+/** OpenAI: its address, its account headers, and what its models take. */
+import { type ChatModelRules, defineProvider, openAiChat, type Refusal } from "sluice/plugin";
 
 interface OpenAiOptions {
   readonly organization?: string;
   readonly project?: string;
+  readonly reasoning_effort?: string;
 }
 
-const SAMPLING: ModelRules = {
-  maxTokensField: "max_tokens",
-  temperature: true,
-  topP: true,
-  responseSchema: true,
-};
-const REASONING: ModelRules = {
-  maxTokensField: "max_completion_tokens",
-  temperature: false,
-  topP: false,
-  responseSchema: true,
-};
+const SEARCH = /^(?:ft:)?gpt-4o.*-search-preview/;
+const REASONING = /^(?:ft:)?(?:o\d|gpt-(?!5-chat)(?:[5-9]|[12]\d))/;
+/** Those of them that refuse sampling settings at an effort of none too. */
+const ALWAYS_REASONING =
+  /^(?:ft:)?(?:o\d|gpt-(?!5-chat|5\.[1-6](?!\d)|6-(?:sol|luna)|6\.1-terra)(?:[5-9]|[12]\d))/;
 
-/**
- * First match counts. Sampling settings are refused by reasoning models unless an effort of `none` is asked for,
- * which endpoints cannot. Names that match nothing belong to servers that only speak OpenAI's format.
- */
-const MODELS: readonly (readonly [name: RegExp, rules: ModelRules])[] = [
-  [/^gpt-(?:3\.?5|4(?!o|\.))/, { ...SAMPLING, responseSchema: false }],
-  [/^gpt-4o.*-search-preview/, { ...SAMPLING, temperature: false }],
-  [/^gpt-5-chat/, { ...SAMPLING, maxTokensField: "max_completion_tokens" }],
-  [/^o\d|^gpt-(?:[5-9]|\d\d)/, REASONING],
+/** First match counts. Names that match nothing belong to servers that only speak OpenAI's format. */
+const MODELS: readonly (readonly [name: RegExp, rules: ChatModelRules])[] = [
+  [/^(?:ft:)?gpt-(?:3\.?5|4(?!o|\.))/, { responseSchema: false }],
+  [/^(?:ft:)?gpt-5-chat/, { maxTokensField: "max_completion_tokens" }],
+  [/^(?:ft:)?o1/, { maxTokensField: "max_completion_tokens" }],
+  [REASONING, { maxTokensField: "max_completion_tokens", stop: false }],
 ];
 
-export function openAiModel(name: string): ModelRules {
-  const base = name.replace(/^ft:/, "");
-  return MODELS.find(([pattern]) => pattern.test(base))?.[1] ?? SAMPLING;
+function rulesOf(name: string, effort: string | undefined): ChatModelRules {
+  const rules = MODELS.find(([pattern]) => pattern.test(name))?.[1] ?? {};
+  if (!REASONING.test(name)) return rules;
+  // Beside tools these take an effort of none only, 5.6 wants it said.
+  const none = /^(?:ft:)?gpt-5\.6/.test(name) || (effort !== undefined && /^(?:ft:)?gpt-5\.4/.test(name));
+  return {
+    ...rules,
+    members: { reasoning_effort: effort },
+    membersWithTools: none ? { reasoning_effort: "none" } : {},
+  };
+}
+
+function refusals({ reasoning_effort }: OpenAiOptions): readonly Refusal[] {
+  const reasoning = reasoning_effort === "none" ? ALWAYS_REASONING : REASONING;
+  const because = "reasoning models choose it themselves";
+  return [
+    { models: SEARCH, setting: "temperature", because: "search models choose it themselves" },
+    { models: reasoning, setting: "temperature", because },
+    { models: reasoning, setting: "top_p", because },
+  ];
 }
 
 export const openai = defineProvider<OpenAiOptions>({
@@ -48,23 +55,24 @@ export const openai = defineProvider<OpenAiOptions>({
     properties: {
       organization: { type: "string", description: "Sent as OpenAI-Organization." },
       project: { type: "string", description: "Sent as OpenAI-Project." },
+      reasoning_effort: {
+        enum: ["none", "minimal", "low", "medium", "high", "xhigh", "max"],
+        description: "Sent to reasoning models. At none some of them take temperature and top_p.",
+      },
     },
   },
-  examples: [{}, { organization: "org-example", project: "proj-example" }],
-  setup({ organization, project }, host) {
+  examples: [{}, { organization: "org-example", project: "proj-example" }, { reasoning_effort: "low" }],
+  refusals,
+  setup({ organization, project, reasoning_effort }, host) {
     const headers: Record<string, string> = {};
     if (organization !== undefined) headers["openai-organization"] = organization;
     if (project !== undefined) headers["openai-project"] = project;
-    return openAiChat(
-      {
-        path: "/chat/completions",
-        headers,
-        model: openAiModel,
-        // Without these there is no usage, and every event is padded with random text.
-        streamMembers: '"stream":true,"stream_options":{"include_usage":true,"include_obfuscation":false}',
-      },
-      host.log,
-    );
+    return openAiChat(host, {
+      headers,
+      model: (name) => rulesOf(name, reasoning_effort),
+      // Without these there is no usage, and every event is padded with random text.
+      streamMembers: { stream: true, stream_options: { include_usage: true, include_obfuscation: false } },
+    });
   },
 });
 

@@ -11,8 +11,13 @@ import prepare from "../../plugins/prepare.ts";
 import promptInjection from "../../plugins/prompt-injection.ts";
 import record from "../../plugins/record.ts";
 import validate from "../../plugins/validate.ts";
+import cohere from "../../providers/cohere.ts";
+import groq from "../../providers/groq.ts";
+import mistral from "../../providers/mistral.ts";
 import mock from "../../providers/mock.ts";
+import ollama from "../../providers/ollama.ts";
 import openai from "../../providers/openai.ts";
+import together from "../../providers/together.ts";
 import type { Plugin } from "../plugin/index.ts";
 
 export const BUILT_IN: readonly Plugin[] = [
@@ -29,5 +34,10 @@ export const BUILT_IN: readonly Plugin[] = [
   check,
   record,
   openai,
+  mistral,
+  groq,
+  together,
+  ollama,
+  cohere,
   mock,
 ];

@@ -39,6 +39,8 @@ export type {
   Replace,
   Stage,
   StagePlugin,
+  StoreHost,
+  StorePlugin,
   Target,
   TextAbout,
   Verdict,
@@ -49,6 +51,7 @@ export {
   defineGuardrail,
   definePlugin,
   defineProvider,
+  defineStore,
   isPromise,
   replace,
   STAGES,
@@ -87,6 +90,8 @@ export type {
   Sessions,
   Timer,
 } from "./host.ts";
+export type { ChatDialect, ChatModelRules, JsonMembers } from "./openai-chat/dialect.ts";
+export { openAiChat } from "./openai-chat/openai-chat.ts";
 export type {
   Credential,
   Provider,
@@ -123,3 +128,25 @@ export {
 } from "./store.ts";
 export type { Template } from "./template.ts";
 export { template } from "./template.ts";
+export {
+  errorWithin,
+  mayMoveOn,
+  retryAfter,
+  shortReason,
+  statusFailed,
+  statusWithin,
+  unusable,
+  wholeSeconds,
+} from "./wire/failures.ts";
+export type { Json } from "./wire/json.ts";
+export {
+  count,
+  firstOf,
+  hasItems,
+  isPresent,
+  parsed,
+  parsedValue,
+  record,
+  records,
+  textOf,
+} from "./wire/json.ts";

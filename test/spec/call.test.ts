@@ -85,6 +85,9 @@ verifies(
         assert.equal(at(body, "max_completion_tokens") ?? at(body, "max_tokens"), 77);
       }
       assert.deepEqual(at(bodies[0], "messages"), at(bodies[1], "messages"));
+      // An answer of the first, so that its circuit stays closed.
+      g.provider.says("Yes.");
+      assert.equal(assertAnswered(await g.call(hello)), "Yes.");
     }
   },
 );

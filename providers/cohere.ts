@@ -1,0 +1,149 @@
+/** Cohere, in the second version of its chat: words of its own for settings. wire/cohere-*.ts read what comes back. */
+import type { CallOptions, JsonSchema, Message, ProviderRequest, Tool, WireFormat } from "sluice/plugin";
+import {
+  contentText,
+  defineProvider,
+  type Json,
+  parsedValue,
+  retryAfter,
+  shortReason,
+  statusFailed,
+} from "sluice/plugin";
+import { type CountedTokens, decodeCohere } from "./wire/cohere-answer.ts";
+import { CohereDecoder } from "./wire/cohere-events.ts";
+
+interface CohereOptions {
+  readonly safety_mode?: "CONTEXTUAL" | "STRICT" | "OFF";
+  readonly thinking?: "enabled" | "disabled";
+  readonly client_name?: string;
+  readonly count?: CountedTokens;
+}
+
+export const cohere = defineProvider<CohereOptions>({
+  name: "cohere",
+  label: "Cohere",
+  description: "Cohere's chat, version 2.",
+  defaultBaseUrl: "https://api.cohere.com",
+  needsApiKey: true,
+  schema: {
+    type: "object",
+    additionalProperties: false,
+    properties: {
+      safety_mode: {
+        enum: ["CONTEXTUAL", "STRICT", "OFF"],
+        description: "Which safety instruction Cohere puts into the prompt.",
+      },
+      thinking: {
+        enum: ["enabled", "disabled"],
+        description: "Whether reasoning models think before they answer. Nobody sees their thoughts.",
+      },
+      client_name: { type: "string", minLength: 1, description: "Sent as X-Client-Name." },
+      count: {
+        enum: ["tokens", "billed_units"],
+        default: "tokens",
+        description:
+          "Which of Cohere's two counts is the usage: all tokens, its hidden preamble included, or what it bills.",
+      },
+    },
+  },
+  examples: [{}, { safety_mode: "STRICT", thinking: "disabled", count: "billed_units" }],
+  refusals: [
+    { setting: "temperature", range: { min: 0, max: 1 }, because: "Cohere takes 0 to 1" },
+    { setting: "top_p", range: { min: 0.01, max: 0.99 }, because: "Cohere takes 0.01 to 0.99" },
+  ],
+  setup(options, host): WireFormat {
+    const newId = (): string => `call_${host.random.uuid().replaceAll("-", "")}`;
+    const { count: counted = "tokens", client_name } = options;
+    const named = client_name === undefined ? undefined : { "x-client-name": client_name };
+    return {
+      framing: "sse",
+      encode: (request, { baseUrl, apiKey }, stream) => ({
+        method: "POST",
+        url: `${baseUrl}/v2/chat`,
+        headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}`, ...named },
+        body: JSON.stringify(bodyOf(request, options, stream)),
+      }),
+      decode: (text) => decodeCohere(text, counted, newId),
+      // Cohere's 498 is a blocked token, not another vendor's want of capacity: it does not move on.
+      failure: (status, headers, text) =>
+        statusFailed(status, shortReason(parsedValue(text)), { retryAfterSeconds: retryAfter(headers) }),
+      decoder: () => new CohereDecoder(counted, newId),
+    };
+  },
+});
+
+export default cohere;
+
+/** Members that are undefined are left out by JSON.stringify. */
+function bodyOf(request: ProviderRequest, options: CohereOptions, stream: boolean): Json {
+  const { model, temperature, topP, maxOutputTokens, responseSchema, options: asked = {} } = request;
+  const { safety_mode, thinking } = options;
+  const { stop = [], seed } = asked;
+  const offered = toolsFor(asked);
+  return {
+    model,
+    messages: messagesOf(request.messages),
+    stream,
+    max_tokens: maxOutputTokens,
+    temperature,
+    p: topP,
+    stop_sequences: stop.length === 0 ? undefined : stop,
+    seed,
+    ...offered,
+    // Refused beside tools.
+    response_format: offered === undefined ? responseFormat(responseSchema, asked.json) : undefined,
+    safety_mode,
+    thinking: thinking === undefined ? undefined : { type: thinking },
+  };
+}
+
+/** No tool can be chosen by name: the one that is wanted is offered alone, and some tool required. */
+function toolsFor({ tools = [], toolChoice = "auto" }: CallOptions): Json | undefined {
+  const offered =
+    typeof toolChoice === "object" ? tools.filter(({ name }) => name === toolChoice.name) : tools;
+  if (offered.length === 0) return undefined;
+  const choice = toolChoice === "auto" ? undefined : toolChoice === "none" ? "NONE" : "REQUIRED";
+  return { tools: offered.map(toolJson), tool_choice: choice };
+}
+
+function toolJson({ name, description, parameters }: Tool): Json {
+  const schema = typeof parameters === "object" ? parameters : { type: "object", properties: {} };
+  return { type: "function", function: { name, description, parameters: schema } };
+}
+
+/** Schemas of objects only; other ones are left to the gateway's own check. */
+function responseFormat(schema: JsonSchema | undefined, json = false): Json | undefined {
+  if (typeof schema === "object" && schema["type"] === "object") {
+    return { type: "json_object", json_schema: schema };
+  }
+  return json ? { type: "json_object" } : undefined;
+}
+
+/** System messages are taken at the front only. */
+function messagesOf(messages: readonly Message[]): Json[] {
+  const system = messages.filter(({ role }) => role === "system");
+  const others = messages.filter(({ role }) => role !== "system");
+  return [...system, ...others].map(messageJson);
+}
+
+function messageJson({ role, content, toolCalls = [], toolCallId }: Message): Json {
+  const text = contentText(content);
+  if (role === "tool") return { role, tool_call_id: toolCallId, content: text };
+  if (toolCalls.length > 0) {
+    const calls = toolCalls.map(({ id, name, arguments: json }) => ({
+      id,
+      type: "function",
+      function: { name, arguments: json },
+    }));
+    return { role, content: text === "" ? undefined : text, tool_calls: calls };
+  }
+  if (role !== "user" || typeof content === "string") return { role, content: text };
+  return {
+    role,
+    content: content.map((part) =>
+      part.type === "text"
+        ? { type: "text", text: part.text }
+        : { type: "image_url", image_url: { url: part.url, detail: part.detail } },
+    ),
+  };
+}

@@ -1,0 +1,48 @@
+/** Mistral: OpenAI's format with names and ids of its own; members it does not know are refused. */
+import { createHash } from "node:crypto";
+import { defineProvider, openAiChat } from "sluice/plugin";
+
+interface MistralOptions {
+  readonly safe_prompt?: boolean;
+}
+
+const OWN_ID = /^[A-Za-z0-9]{9}$/;
+const ID_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+/** Ids of tool calls have nine letters and digits: others are hashed, so that call and result still agree. */
+function toolCallId(id: string): string {
+  if (OWN_ID.test(id)) return id;
+  const hash = createHash("sha256").update(id).digest().subarray(0, 9);
+  return Array.from(hash, (byte) => ID_CHARACTERS.charAt(byte % ID_CHARACTERS.length)).join("");
+}
+
+export const mistral = defineProvider<MistralOptions>({
+  name: "mistral",
+  label: "Mistral",
+  description: "Mistral's chat completions.",
+  defaultBaseUrl: "https://api.mistral.ai/v1",
+  needsApiKey: true,
+  schema: {
+    type: "object",
+    additionalProperties: false,
+    properties: {
+      safe_prompt: {
+        type: "boolean",
+        description: "Mistral puts its own safety prompt before the messages.",
+      },
+    },
+  },
+  examples: [{}, { safe_prompt: true }],
+  refusals: [{ setting: "temperature", range: { min: 0, max: 1 }, because: "Mistral takes 0 to 1" }],
+  setup: ({ safe_prompt }, host) =>
+    openAiChat(host, {
+      members: { safe_prompt },
+      // Usage comes unasked.
+      streamMembers: { stream: true },
+      seedField: "random_seed",
+      requiredToolChoice: "any",
+      toolCallId,
+    }),
+});
+
+export default mistral;

@@ -1,0 +1,151 @@
+/**
+ * Ollama, asked in its own format: its OpenAI-shaped one cannot set a context length and loses errors in streams. What
+ * comes back is read by wire/ollama-answer.ts.
+ */
+import type {
+  CallOptions,
+  Credential,
+  Json,
+  Message,
+  ProviderRequest,
+  Tool,
+  WireFormat,
+} from "sluice/plugin";
+import {
+  contentText,
+  defineProvider,
+  parsed,
+  parsedValue,
+  retryAfter,
+  shortReason,
+  statusFailed,
+} from "sluice/plugin";
+import { decodeOllama, OllamaDecoder } from "./wire/ollama-answer.ts";
+
+interface OllamaOptions {
+  readonly num_ctx?: number;
+  readonly keep_alive?: string | number;
+  readonly think?: boolean | "low" | "medium" | "high" | "max";
+  readonly truncate?: boolean;
+}
+
+export const ollama = defineProvider<OllamaOptions>({
+  name: "ollama",
+  label: "Ollama",
+  description: "Ollama's chat: models on a machine of one's own, or on Ollama's with a key.",
+  defaultBaseUrl: "http://localhost:11434",
+  needsApiKey: false,
+  schema: {
+    type: "object",
+    additionalProperties: false,
+    properties: {
+      num_ctx: {
+        type: "integer",
+        minimum: 1,
+        description:
+          "Context length in tokens. Ollama's default is small, and it cuts longer prompts silently.",
+      },
+      truncate: {
+        type: "boolean",
+        description: "false: a prompt longer than the context is an error. Ollama's default: true.",
+      },
+      keep_alive: {
+        type: ["string", "integer"],
+        description: 'How long the model stays loaded: "10m", seconds, or -1 for ever.',
+      },
+      think: {
+        enum: [true, false, "low", "medium", "high", "max"],
+        description: "Whether and how hard the model thinks before it answers. Nobody sees its thoughts.",
+      },
+    },
+  },
+  examples: [{}, { num_ctx: 16384, keep_alive: "30m", think: false }],
+  setup: (options, host) => wireFormat(options, () => `call_${host.random.uuid().replaceAll("-", "")}`),
+});
+
+export default ollama;
+
+function wireFormat(options: OllamaOptions, newId: () => string): WireFormat {
+  return {
+    framing: "ndjson",
+    encode: (request, credential, stream) => ({
+      method: "POST",
+      url: `${credential.baseUrl}/api/chat`,
+      headers: headersFor(credential),
+      body: JSON.stringify(bodyOf(request, options, stream)),
+    }),
+    decode: (text) => decodeOllama(text, newId),
+    failure: (status, headers, text) =>
+      statusFailed(status, shortReason(parsedValue(text)), { retryAfterSeconds: retryAfter(headers) }),
+    decoder: () => new OllamaDecoder(newId),
+  };
+}
+
+function headersFor({ apiKey }: Credential): Record<string, string> {
+  const headers = { "content-type": "application/json" };
+  return apiKey === "" ? headers : { ...headers, authorization: `Bearer ${apiKey}` };
+}
+
+/** Members that are undefined are left out by JSON.stringify. */
+function bodyOf(request: ProviderRequest, options: OllamaOptions, stream: boolean): Json {
+  const { model, temperature, topP, maxOutputTokens, responseSchema, options: asked = {} } = request;
+  const { num_ctx, ...rest } = options;
+  const tools = toolsFor(asked);
+  return {
+    model,
+    messages: messagesOf(request.messages),
+    // Said either way: Ollama streams unless told not to.
+    stream,
+    format: typeof responseSchema === "object" ? responseSchema : asked.json === true ? "json" : undefined,
+    // Read here only; beside the messages they would be ignored.
+    options: {
+      temperature,
+      top_p: topP,
+      num_predict: maxOutputTokens,
+      num_ctx,
+      stop: asked.stop,
+      seed: asked.seed,
+    },
+    tools: tools.length === 0 ? undefined : tools.map(toolJson),
+    ...rest,
+  };
+}
+
+/** There is no word for a choice, but a tool that is not offered is not called. */
+function toolsFor({ tools = [], toolChoice }: CallOptions): readonly Tool[] {
+  if (toolChoice === "none") return [];
+  return typeof toolChoice === "object" ? tools.filter(({ name }) => name === toolChoice.name) : tools;
+}
+
+function toolJson({ name, description, parameters }: Tool): Json {
+  const schema = typeof parameters === "object" ? parameters : { type: "object", properties: {} };
+  return { type: "function", function: { name, description, parameters: schema } };
+}
+
+/** A result is tied to its call by the tool's name, which only the call knows. */
+function messagesOf(messages: readonly Message[]): Json[] {
+  const toolNames = new Map<string, string>();
+  return messages.map(({ role, content, toolCalls, toolCallId }) => {
+    for (const { id, name } of toolCalls ?? []) toolNames.set(id, name);
+    return {
+      role,
+      content: contentText(content),
+      images: imagesIn(content),
+      tool_calls: toolCalls?.map(({ id, name, arguments: text }) => ({
+        id,
+        function: { name, arguments: parsed(text) ?? {} },
+      })),
+      tool_name: toolCallId === undefined ? undefined : toolNames.get(toolCallId),
+      tool_call_id: toolCallId,
+    };
+  });
+}
+
+const DATA_URL = /^data:[^,]*;base64,/;
+
+/** Bytes in base64. An https address goes out as it is, and Ollama refuses it: better than an answer without a look. */
+function imagesIn(content: Message["content"]): string[] | undefined {
+  if (typeof content === "string") return undefined;
+  const urls = content.filter((part) => part.type === "image").map(({ url }) => url.replace(DATA_URL, ""));
+  return urls.length === 0 ? undefined : urls;
+}

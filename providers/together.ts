@@ -1,0 +1,33 @@
+/** Together: OpenAI's format for many open models. */
+import { defineProvider, openAiChat } from "sluice/plugin";
+
+interface TogetherOptions {
+  readonly safety_model?: string;
+  readonly context_length_exceeded_behavior?: "error" | "truncate";
+}
+
+export const together = defineProvider<TogetherOptions>({
+  name: "together",
+  label: "Together",
+  description: "Together's chat completions.",
+  defaultBaseUrl: "https://api.together.ai/v1",
+  needsApiKey: true,
+  schema: {
+    type: "object",
+    additionalProperties: false,
+    properties: {
+      safety_model: { type: "string", description: "A model that judges the answer at Together." },
+      context_length_exceeded_behavior: {
+        enum: ["error", "truncate"],
+        description: "What becomes of a prompt that is too long. Together's default: error.",
+      },
+    },
+  },
+  examples: [{}, { context_length_exceeded_behavior: "truncate" }],
+  refusals: [{ setting: "temperature", range: { min: 0, max: 1 }, because: "Together takes 0 to 1" }],
+  setup: (members, host) =>
+    // Usage comes unasked.
+    openAiChat(host, { members: { ...members }, streamMembers: { stream: true } }),
+});
+
+export default together;

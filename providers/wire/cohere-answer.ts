@@ -1,0 +1,101 @@
+/** Reads Cohere's whole answers, and the words and numbers that its streams end with too. Pure, and wary. */
+import type { ChatResult, FinishReason, ProviderFailure, ToolCall, Usage } from "sluice/plugin";
+import {
+  count,
+  errorWithin,
+  isPresent,
+  type Json,
+  parsed,
+  record,
+  records,
+  shortReason,
+  textOf,
+  unusable,
+} from "sluice/plugin";
+
+/** Cohere counts twice: all that its models read and write, and the part of it that it bills. */
+export type CountedTokens = "tokens" | "billed_units";
+
+/** Text of a 2xx answer. */
+export function decodeCohere(
+  text: string,
+  counted: CountedTokens,
+  newId: () => string,
+): ChatResult | ProviderFailure {
+  const answer = parsed(text);
+  if (answer === undefined) return unusable("the answer is not JSON");
+  if (isPresent(answer["error"])) return errorWithin(shortReason(answer["error"]));
+  const message = record(answer["message"]);
+  if (message === undefined) return unusable("the answer has no message");
+  const content = answerText(message["content"]);
+  const toolCalls = records(message["tool_calls"]).map((call) => toolCallOf(call, newId));
+  return {
+    id: textOf(answer["id"]),
+    // Cohere does not say which model answered.
+    model: "",
+    content,
+    ...(toolCalls.length > 0 && { toolCalls }),
+    ...finish(textOf(answer["finish_reason"]), { text: content !== "", calls: toolCalls.length > 0 }),
+    usage: usageOf(answer["usage"], counted),
+  };
+}
+
+/** The text parts: neither what the model thought nor, beside the content, what it planned. */
+function answerText(content: unknown): string {
+  let text = textOf(content);
+  for (const part of records(content)) if (part["type"] === "text") text += textOf(part["text"]);
+  return text;
+}
+
+function toolCallOf(call: Json, newId: () => string): ToolCall {
+  const about = record(call["function"]);
+  const text = textOf(about?.["arguments"]);
+  return {
+    id: textOf(call["id"]) || newId(),
+    name: textOf(about?.["name"]),
+    arguments: isNothing(text) ? "{}" : text,
+  };
+}
+
+/** What Cohere writes where a tool wants no arguments. */
+export function isNothing(argumentsText: string): boolean {
+  return argumentsText === "" || argumentsText === "null";
+}
+
+const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ["COMPLETE", "stop"],
+  ["STOP_SEQUENCE", "stop"],
+  ["MAX_TOKENS", "length"],
+  ["TOOL_CALL", "tool_calls"],
+  ["ERROR", "error"],
+  ["TIMEOUT", "error"],
+]);
+
+export interface End {
+  readonly finishReason: FinishReason;
+  readonly providerFinishReason: string | undefined;
+}
+
+/** The rules of CONTRACT section 5 for what an answer ended with. */
+export function finish(word: string, seen: { readonly text: boolean; readonly calls: boolean }): End {
+  const known = FINISH_REASONS.get(word) ?? (seen.text || seen.calls ? "stop" : "error");
+  const finishReason =
+    known === "stop" && seen.calls ? "tool_calls" : known === "tool_calls" && !seen.calls ? "error" : known;
+  return { finishReason, providerFinishReason: word === "" ? undefined : word };
+}
+
+export function usageOf(value: unknown, counted: CountedTokens): Usage | undefined {
+  const usage = record(value);
+  const tokens = record(usage?.[counted]) ?? record(usage?.["tokens"]) ?? record(usage?.["billed_units"]);
+  if (tokens === undefined) return undefined;
+  const promptTokens = count(tokens["input_tokens"]);
+  const completionTokens = count(tokens["output_tokens"]);
+  // A part of all tokens; how much of it is billed is not said.
+  const cachedPromptTokens = counted === "tokens" ? count(usage?.["cached_tokens"]) : 0;
+  return {
+    promptTokens,
+    completionTokens,
+    totalTokens: promptTokens + completionTokens,
+    cachedPromptTokens: Math.min(cachedPromptTokens, promptTokens),
+  };
+}

@@ -1,0 +1,139 @@
+/** Reads the events of an answer that Cohere streams. What they mean stands in `type`. Pure, and wary. */
+import type { ChatChunk, ProviderFailure, StreamDecoder, ToolCallDelta } from "sluice/plugin";
+import {
+  errorWithin,
+  eventChunk,
+  firstOf,
+  isPresent,
+  type Json,
+  parsed,
+  record,
+  shortReason,
+  textOf,
+  unusable,
+} from "sluice/plugin";
+import { type CountedTokens, finish, isNothing, usageOf } from "./cohere-answer.ts";
+
+/** Calls of one answer; a vendor that sends more is not believed. */
+const CALLS_MAX = 256;
+
+const NO_DELTA: Json = {};
+
+/** A tool call that has begun. */
+interface OpenCall {
+  readonly index: number;
+  /** Arguments that may yet turn out to be nothing: "" and the beginnings of `null`. undefined: they are something. */
+  held: string | undefined;
+}
+
+/** State of one streamed answer. */
+export class CohereDecoder implements StreamDecoder {
+  id = "";
+  /** Cohere does not say which model answers. */
+  readonly model = "";
+  /** `message-end` came. */
+  complete = false;
+  readonly #counted: CountedTokens;
+  readonly #newId: () => string;
+  /** By Cohere's index, which counts texts and thoughts too. */
+  readonly #open = new Map<unknown, OpenCall>();
+  #calls = 0;
+  #text = false;
+
+  constructor(counted: CountedTokens, newId: () => string) {
+    this.#counted = counted;
+    this.#newId = newId;
+  }
+
+  event(name: string, text: string, out: ChatChunk[]): ProviderFailure | undefined {
+    const event = parsed(text);
+    if (event === undefined) return unusable("an event of the answer is not JSON");
+    if (name === "error" || isPresent(event["error"])) return errorWithin(shortReason(event));
+    const delta = record(event["delta"]) ?? NO_DELTA;
+    const message = record(delta["message"]);
+    switch (textOf(event["type"]) || name) {
+      case "message-start":
+        this.id ||= textOf(event["id"]);
+        return undefined;
+      case "content-start":
+      case "content-delta":
+        // Thoughts come under another key, plans in events of their own.
+        this.#say(textOf(record(message?.["content"])?.["text"]), out);
+        return undefined;
+      case "tool-call-start":
+        return this.#begin(event["index"], callIn(message), out);
+      case "tool-call-delta":
+        this.#goOn(event["index"], callIn(message), out);
+        return undefined;
+      case "tool-call-end":
+        this.#close(event["index"], out);
+        return undefined;
+      case "message-end":
+        return this.#end(delta, out);
+      default:
+        return undefined;
+    }
+  }
+
+  #say(text: string, out: ChatChunk[]): void {
+    if (text === "") return;
+    this.#text = true;
+    out.push(eventChunk(text, undefined));
+  }
+
+  #begin(theirs: unknown, call: Json | undefined, out: ChatChunk[]): ProviderFailure | undefined {
+    if (this.#calls === CALLS_MAX) return unusable("the answer asks for too many tools");
+    this.#close(theirs, out);
+    const open: OpenCall = { index: this.#calls++, held: "" };
+    this.#open.set(theirs, open);
+    const about = record(call?.["function"]);
+    const id = textOf(call?.["id"]) || this.#newId();
+    const name = textOf(about?.["name"]);
+    push(out, { index: open.index, id, name, arguments: told(open, textOf(about?.["arguments"])) });
+    return undefined;
+  }
+
+  #goOn(theirs: unknown, call: Json | undefined, out: ChatChunk[]): void {
+    const open = this.#open.get(theirs);
+    if (open === undefined) return;
+    const text = told(open, textOf(record(call?.["function"])?.["arguments"]));
+    if (text !== "") push(out, { index: open.index, id: undefined, name: undefined, arguments: text });
+  }
+
+  #close(theirs: unknown, out: ChatChunk[]): void {
+    const open = this.#open.get(theirs);
+    if (open === undefined) return;
+    this.#open.delete(theirs);
+    const { index, held } = open;
+    if (held === undefined) return;
+    push(out, { index, id: undefined, name: undefined, arguments: isNothing(held) ? "{}" : held });
+  }
+
+  #end(delta: Json, out: ChatChunk[]): ProviderFailure | undefined {
+    if (isPresent(delta["error"])) return errorWithin(shortReason(delta["error"]));
+    if (this.complete) return undefined;
+    this.complete = true;
+    for (const theirs of [...this.#open.keys()]) this.#close(theirs, out);
+    const end = finish(textOf(delta["finish_reason"]), { text: this.#text, calls: this.#calls > 0 });
+    out.push({ ...eventChunk("", undefined), ...end, usage: usageOf(delta["usage"], this.#counted) });
+    return undefined;
+  }
+}
+
+/** One call an event; an object, where the format elsewhere has a list. */
+function callIn(message: Json | undefined): Json | undefined {
+  return record(message?.["tool_calls"]) ?? firstOf(message?.["tool_calls"]);
+}
+
+/** Arguments that may go out now, those held before among them. */
+function told(call: OpenCall, text: string): string {
+  if (call.held === undefined) return text;
+  const held = call.held + text;
+  const isOpen = "null".startsWith(held);
+  call.held = isOpen ? held : undefined;
+  return isOpen ? "" : held;
+}
+
+function push(out: ChatChunk[], toolCall: ToolCallDelta): void {
+  out.push({ ...eventChunk("", undefined), toolCalls: [toolCall] });
+}

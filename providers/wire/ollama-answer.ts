@@ -1,0 +1,150 @@
+/** Reads what Ollama answers: one JSON text whole, or one a line. Pure, and wary: every field may be missing. */
+import type {
+  ChatChunk,
+  ChatResult,
+  FinishReason,
+  Json,
+  ProviderFailure,
+  StreamDecoder,
+  ToolCall,
+  Usage,
+} from "sluice/plugin";
+import {
+  count,
+  errorWithin,
+  eventChunk,
+  isPresent,
+  parsed,
+  record,
+  records,
+  shortReason,
+  textOf,
+  unusable,
+} from "sluice/plugin";
+
+/** Calls of one answer; a server that sends more is not believed. */
+const CALLS_MAX = 256;
+const TOO_MANY_CALLS = "the answer asks for too many tools";
+
+/** Text of a 2xx answer. */
+export function decodeOllama(text: string, newId: () => string): ChatResult | ProviderFailure {
+  const answer = parsed(text);
+  if (answer === undefined) return unusable("the answer is not JSON");
+  if (isPresent(answer["error"])) return errorWithin(shortReason(answer["error"]));
+  const message = record(answer["message"]);
+  if (message === undefined) return unusable("the answer has no message");
+  const content = textOf(message["content"]);
+  const calls = new Calls(newId);
+  const toolCalls = calls.take(message["tool_calls"]);
+  if (toolCalls.length > CALLS_MAX) return unusable(TOO_MANY_CALLS);
+  return {
+    // Ollama gives none.
+    id: "",
+    model: textOf(answer["model"]),
+    content,
+    ...(toolCalls.length > 0 && { toolCalls }),
+    ...finish(answer, { text: content !== "", calls: toolCalls.length > 0 }),
+    usage: usageOf(answer),
+  };
+}
+
+/** State of one streamed answer. */
+export class OllamaDecoder implements StreamDecoder {
+  readonly id = "";
+  model = "";
+  /** The line with `done: true` came. */
+  complete = false;
+  readonly #calls: Calls;
+  #text = false;
+
+  constructor(newId: () => string) {
+    this.#calls = new Calls(newId);
+  }
+
+  event(_name: string, line: string, out: ChatChunk[]): ProviderFailure | undefined {
+    const event = parsed(line);
+    if (event === undefined) return unusable("a line of the answer is not JSON");
+    if (isPresent(event["error"])) return errorWithin(shortReason(event["error"]));
+    this.model ||= textOf(event["model"]);
+    const message = record(event["message"]);
+    // What the model thinks stands beside the content, and is nobody's.
+    const text = textOf(message?.["content"]);
+    if (text !== "") {
+      this.#text = true;
+      out.push(eventChunk(text, undefined));
+    }
+    const first = this.#calls.taken;
+    const calls = this.#calls.take(message?.["tool_calls"]);
+    if (this.#calls.taken > CALLS_MAX) return unusable(TOO_MANY_CALLS);
+    if (calls.length > 0) {
+      const toolCalls = calls.map((call, n) => ({ index: first + n, ...call }));
+      out.push({ ...eventChunk("", undefined), toolCalls });
+    }
+    if (event["done"] === true && !this.complete) {
+      this.complete = true;
+      const seen = { text: this.#text, calls: this.#calls.taken > 0 };
+      out.push({ ...eventChunk("", undefined), ...finish(event, seen), usage: usageOf(event) });
+    }
+    return undefined;
+  }
+}
+
+/** Tool calls come whole, over one line or several, with indexes that are not to be believed and mostly no ids. */
+class Calls {
+  taken = 0;
+  readonly #newId: () => string;
+  readonly #ids = new Set<string>();
+
+  constructor(newId: () => string) {
+    this.#newId = newId;
+  }
+
+  take(list: unknown): ToolCall[] {
+    const calls: ToolCall[] = [];
+    for (const call of records(list)) {
+      const about = record(call["function"]);
+      const name = textOf(about?.["name"]);
+      if (name === "") continue;
+      const given = textOf(call["id"]);
+      const id = given === "" || this.#ids.has(given) ? this.#newId() : given;
+      this.#ids.add(id);
+      calls.push({ id, name, arguments: argumentsText(about?.["arguments"]) });
+    }
+    this.taken += calls.length;
+    return calls;
+  }
+}
+
+/** An object, by the format; imitations of it send the JSON text. */
+function argumentsText(value: unknown): string {
+  return textOf(value) || JSON.stringify(record(value) ?? {});
+}
+
+/** `load` and `unload` end calls without messages; old servers say nothing. */
+const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ["", "stop"],
+  ["stop", "stop"],
+  ["load", "stop"],
+  ["unload", "stop"],
+  ["length", "length"],
+]);
+
+function finish(
+  answer: Json,
+  seen: { readonly text: boolean; readonly calls: boolean },
+): Pick<ChatChunk, "finishReason" | "providerFinishReason"> & { readonly finishReason: FinishReason } {
+  const word = textOf(answer["done_reason"]);
+  const known = FINISH_REASONS.get(word) ?? (seen.text || seen.calls ? "stop" : "error");
+  // Ollama has no word for tool calls.
+  const finishReason = known === "stop" && seen.calls ? "tool_calls" : known;
+  return { finishReason, providerFinishReason: word === finishReason || word === "" ? undefined : word };
+}
+
+/** The prompt's count is left out when the prompt was cached: then nothing is known of it, least of all that it is 0. */
+function usageOf(answer: Json): Usage | undefined {
+  const { prompt_eval_count: prompt, eval_count: completion } = answer;
+  if (!isPresent(prompt) || !isPresent(completion)) return undefined;
+  const promptTokens = count(prompt);
+  const completionTokens = count(completion);
+  return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
+}

@@ -1,0 +1,72 @@
+/**
+ * Reads whole answers and errors in OpenAI's chat format. Pure, and wary: every field may be missing or of another
+ * type.
+ */
+import type { ChatResult } from "../chat.ts";
+import type { ProviderFailure } from "../provider.ts";
+import {
+  errorWithin,
+  retryAfter,
+  shortReason,
+  statusFailed,
+  statusWithin,
+  unusable,
+} from "../wire/failures.ts";
+import { firstOf, isPresent, type Json, parsed, parsedValue, record, records, textOf } from "../wire/json.ts";
+import { finish, usageIn } from "./finish.ts";
+import { wholeCalls } from "./tool-calls.ts";
+
+export const TOO_MANY_CALLS = "the answer asks for too many tools";
+
+/** Text of a 2xx answer. */
+export function decodeAnswer(text: string, newId: () => string): ChatResult | ProviderFailure {
+  const answer = parsed(text);
+  if (answer === undefined) return unusable("the answer is not JSON");
+  const failed = toldIn(answer);
+  if (failed !== undefined) return failed;
+  const choice = firstOf(answer["choices"]);
+  const message = record(choice?.["message"]);
+  if (choice === undefined || message === undefined) return unusable("the answer has no choices");
+  const refusal = textOf(message["refusal"]);
+  const content = answerText(message["content"]) || refusal;
+  const toolCalls = wholeCalls(message, newId);
+  if (toolCalls === "too many") return unusable(TOO_MANY_CALLS);
+  const seen = { text: content !== "", refusal: refusal !== "", toolCalls: toolCalls !== undefined };
+  return {
+    id: textOf(answer["id"]),
+    model: textOf(answer["model"]),
+    content,
+    toolCalls,
+    ...finish(textOf(choice["finish_reason"]), seen),
+    usage: usageIn(answer),
+  };
+}
+
+/** An answer with an error status. */
+export function decodeFailure(
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  { text, movesOn }: { readonly text: string; readonly movesOn: boolean },
+): ProviderFailure {
+  const hints = { retryAfterSeconds: retryAfter(headers), ...(movesOn && { movesOn }) };
+  return statusFailed(status, shortReason(parsedValue(text)), hints);
+}
+
+/** The error that stands where an answer or event should; undefined where none does. */
+export function toldIn(answer: Json): ProviderFailure | undefined {
+  const error = answer["error"] ?? record(answer["x_groq"])?.["error"];
+  if (isPresent(error)) return told(error);
+  return answer["object"] === "error" ? told(answer) : undefined;
+}
+
+export function told(error: unknown): ProviderFailure {
+  return errorWithin(shortReason(error), statusWithin(error));
+}
+
+/** A text, or the text among parts: what a model thinks is no part of its answer. */
+export function answerText(content: unknown): string {
+  if (typeof content === "string") return content;
+  let text = "";
+  for (const part of records(content)) if (part["type"] === "text") text += textOf(part["text"]);
+  return text;
+}

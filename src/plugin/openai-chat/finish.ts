@@ -1,0 +1,63 @@
+/** What an answer in OpenAI's format ended with, and what it used, in the gateway's words. */
+import type { FinishReason, Usage } from "../chat.ts";
+import { count, type Json, record } from "../wire/json.ts";
+
+const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ["stop", "stop"],
+  ["eos", "stop"],
+  ["length", "length"],
+  ["model_length", "length"],
+  ["tool_calls", "tool_calls"],
+  ["function_call", "tool_calls"],
+  ["content_filter", "error"],
+  ["error", "error"],
+]);
+
+/** What an answer holds. */
+export interface Seen {
+  readonly text: boolean;
+  readonly refusal: boolean;
+  readonly toolCalls: boolean;
+}
+
+export interface End {
+  readonly finishReason: FinishReason;
+  readonly providerFinishReason: string | undefined;
+}
+
+/** The rules of CONTRACT section 5 for what an answer ended with. */
+export function finish(word: string, seen: Seen): End {
+  const known = FINISH_REASONS.get(word) ?? (seen.text || seen.toolCalls ? "stop" : "error");
+  if (known === "stop" && seen.refusal) return { finishReason: "error", providerFinishReason: "refusal" };
+  const finishReason = known === "stop" || known === "tool_calls" ? stopped(known, seen) : known;
+  return { finishReason, providerFinishReason: word === finishReason || word === "" ? undefined : word };
+}
+
+/** Whoever asks for tools says so, and whoever says so asks for some: else the answer is malformed. */
+function stopped(reason: "stop" | "tool_calls", { toolCalls }: Seen): FinishReason {
+  if (toolCalls) return "tool_calls";
+  return reason === "tool_calls" ? "error" : "stop";
+}
+
+/** Usage of an answer or event. Where two places have it they say the same, so one of them counts. */
+export function usageIn(answer: Json): Usage | undefined {
+  return usageOf(answer["usage"]) ?? usageOf(record(answer["x_groq"])?.["usage"]);
+}
+
+function usageOf(value: unknown): Usage | undefined {
+  const usage = record(value);
+  if (usage === undefined) return undefined;
+  const prompt = record(usage["prompt_tokens_details"]);
+  const completion = record(usage["completion_tokens_details"]);
+  const promptTokens = count(usage["prompt_tokens"]);
+  const completionTokens = count(usage["completion_tokens"]);
+  return {
+    promptTokens,
+    completionTokens,
+    totalTokens: count(usage["total_tokens"]) || promptTokens + completionTokens,
+    cachedPromptTokens:
+      count(prompt?.["cached_tokens"]) || count(usage["num_cached_tokens"]) || count(usage["cached_tokens"]),
+    cacheWriteTokens: count(prompt?.["cache_write_tokens"]),
+    reasoningTokens: count(completion?.["reasoning_tokens"]),
+  };
+}

@@ -1,0 +1,48 @@
+/**
+ * OpenAI's chat-completions wire format, which most vendors and servers speak: a provider is this and what it does
+ * its own way. Pure translation: no sockets, no time.
+ */
+import type { Host } from "../host.ts";
+import type { Credential, WireFormat } from "../provider.ts";
+import { decodeAnswer, decodeFailure } from "./answer.ts";
+import type { ChatDialect } from "./dialect.ts";
+import { BodyEncoder } from "./encode.ts";
+import { ChunkDecoder } from "./events.ts";
+
+/**
+ * Makes the wire format of a vendor that speaks `dialect`, by default plain OpenAI. `host` gives ids to tool calls that
+ * come without one.
+ */
+export function openAiChat(host: Pick<Host, "random">, dialect: ChatDialect = {}): WireFormat {
+  const { path = "/chat/completions", movesOn = [] } = dialect;
+  const encoder = new BodyEncoder(dialect);
+  const newId = (): string => `call_${host.random.uuid().replaceAll("-", "")}`;
+  const addresses = new WeakMap<Credential, Address>();
+  const addressOf = (credential: Credential): Address => {
+    let address = addresses.get(credential);
+    if (address === undefined) {
+      const { apiKey, baseUrl } = credential;
+      const authorization = apiKey === "" ? undefined : { authorization: `Bearer ${apiKey}` };
+      const headers = { "content-type": "application/json", ...authorization, ...dialect.headers };
+      address = { url: baseUrl + path, headers };
+      addresses.set(credential, address);
+    }
+    return address;
+  };
+  return {
+    framing: "sse",
+    encode(request, credential, stream) {
+      const { url, headers } = addressOf(credential);
+      return { method: "POST", url, headers, body: encoder.encode(request, stream) };
+    },
+    decode: (text) => decodeAnswer(text, newId),
+    failure: (status, headers, text) =>
+      decodeFailure(status, headers, { text, movesOn: movesOn.includes(status) }),
+    decoder: () => new ChunkDecoder(newId),
+  };
+}
+
+interface Address {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,90 @@
+/** What providers' errors come to, whichever wire format they were told in. */
+import { failure, type ProviderFailure } from "../provider.ts";
+import { count, record } from "./json.ts";
+
+const REASON_CHARACTERS_MAX = 200;
+/** Where vendors say what went wrong: the best words first. */
+const REASON_KEYS = ["message", "error", "detail", "msg"] as const;
+/** Deepest seen: `message.detail[0].msg`. */
+const REASON_DEPTH_MAX = 4;
+const RETRY_AFTER_SECONDS_MAX = 86_400;
+
+/** A 2xx answer that is not what was asked for: another target may do better. */
+export function unusable(reason: string): ProviderFailure {
+  return failure({ status: undefined, reason, movesOn: true, accepted: true });
+}
+
+/** An error told inside a 2xx answer. Moves on whatever it is (CONTRACT section 5). */
+export function errorWithin(reason: string, status?: number): ProviderFailure {
+  return failure({ status, reason: reason || "no reason given", movesOn: true, accepted: true });
+}
+
+/** An answer with an error status. */
+export function statusFailed(
+  status: number,
+  reason: string,
+  hints: { readonly movesOn?: boolean; readonly retryAfterSeconds?: number | undefined } = {},
+): ProviderFailure {
+  const { movesOn = mayMoveOn(status), retryAfterSeconds } = hints;
+  return failure({
+    status,
+    reason: reason || "no reason given",
+    movesOn,
+    accepted: false,
+    retryAfterSeconds,
+  });
+}
+
+/** 408, 429 and every 5xx (CONTRACT section 5). */
+export function mayMoveOn(status: number): boolean {
+  return status === 408 || status === 429 || status >= 500;
+}
+
+/**
+ * First line of what an error says, given as a text, an object, or a body that holds one somewhere: vendors nest
+ * `error`, `message` and `detail` in every order. "" when it says nothing.
+ */
+export function shortReason(error: unknown): string {
+  const line =
+    said(error, REASON_DEPTH_MAX)
+      .trim()
+      .split(/[\r\n]/, 1)[0] ?? "";
+  return line.length > REASON_CHARACTERS_MAX ? `${line.slice(0, REASON_CHARACTERS_MAX - 1)}…` : line;
+}
+
+function said(error: unknown, depthLeft: number): string {
+  if (typeof error === "string") return error;
+  const about = record(Array.isArray(error) ? error[0] : error);
+  if (about === undefined || depthLeft === 0) return "";
+  for (const key of REASON_KEYS) {
+    const reason = said(about[key], depthLeft - 1);
+    if (reason !== "") return key === "msg" ? placeOf(about["loc"]) + reason : reason;
+  }
+  return "";
+}
+
+/** Validation errors name the field apart from the reason, the innermost last. */
+function placeOf(path: unknown): string {
+  const field: unknown = Array.isArray(path) ? path.at(-1) : undefined;
+  return typeof field === "string" ? `${field}: ` : "";
+}
+
+/** `retry-after-ms`, or `retry-after` in seconds or as the time of a server whose `date` says what time it has. */
+export function retryAfter(headers: Readonly<Record<string, string>>): number | undefined {
+  const { "retry-after-ms": milliseconds, "retry-after": wait = "", date = "" } = headers;
+  if (milliseconds !== undefined) return wholeSeconds(Number(milliseconds) / 1000);
+  const seconds = Number(wait);
+  return wholeSeconds(Number.isNaN(seconds) ? (Date.parse(wait) - Date.parse(date)) / 1000 : seconds);
+}
+
+/** undefined: no hint that makes sense. */
+export function wholeSeconds(seconds: number): number | undefined {
+  return seconds > 0 && seconds <= RETRY_AFTER_SECONDS_MAX ? Math.ceil(seconds) : undefined;
+}
+
+/** The HTTP status that an error object inside an answer names, if it names one. */
+export function statusWithin(error: unknown): number | undefined {
+  const about = record(error);
+  const status = count(about?.["status_code"]) || count(about?.["code"]);
+  return status >= 400 && status <= 599 ? status : undefined;
+}
