@@ -1,0 +1,176 @@
+/**
+ * What a reload changes, as the audit events that it raises (CONTRACT section 11). Pure: two configurations in, events
+ * out; names of fields only, since values may be secrets.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type { AuditSeverity, JsonValue } from "../plugin/index.ts";
+import type { CredentialConfig, ProjectConfig, ResolvedConfig, TokenConfig } from "./model.ts";
+
+export interface ConfigChange {
+  /** An event key of the specification. */
+  readonly event: string;
+  readonly severity: AuditSeverity;
+  readonly project: { readonly id: number; readonly name: string; readonly uuid: string };
+  /** Name of what has changed. */
+  readonly target: string;
+  readonly metadata: { readonly [key: string]: JsonValue };
+}
+
+/** All events between two configurations, in the order of their projects: of `after`, then those that are gone. */
+export function diffConfigs(before: ResolvedConfig, after: ResolvedConfig): readonly ConfigChange[] {
+  const pairs = paired(before.projects, after.projects, ({ uuid }) => uuid);
+  return pairs.flatMap(([old, now]) => {
+    const project = now ?? old;
+    if (project === undefined) return [];
+    const { id, name, uuid } = project;
+    const changes = [
+      ...tokenChanges(old, now),
+      ...credentialChanges(old, now),
+      ...endpointChanges(old, now),
+      ...disabledProviders(before, after, now),
+    ];
+    return changes.map((change) => ({ ...change, project: { id, name, uuid } }));
+  });
+}
+
+type Change = Omit<ConfigChange, "project">;
+type Project = ProjectConfig | undefined;
+
+function tokenChanges(before: Project, after: Project): Change[] {
+  const pairs = paired(before?.tokens ?? [], after?.tokens ?? [], ({ id }) => id);
+  return pairs.flatMap(([old, now]) => {
+    if (now === undefined) return old === undefined ? [] : [token("token.deleted", "warn", old)];
+    if (old === undefined) return [token("token.created", "info", now)];
+    const changes: Change[] = [];
+    if (old.hash !== now.hash) changes.push(token("token.rotated", "info", now));
+    if (old.is_active && !now.is_active) changes.push(token("token.revoked", "warn", now));
+    return changes;
+  });
+}
+
+function token(event: string, severity: AuditSeverity, { id, name }: TokenConfig): Change {
+  return { event, severity, target: name, metadata: { token_id: tokenId(id) } };
+}
+
+/** An integer where the config gives one, as the specification's example has it. */
+export function tokenId(id: string): number | string {
+  return /^(?:0|[1-9]\d{0,14})$/.test(id) ? Number(id) : id;
+}
+
+function credentialChanges(before: Project, after: Project): Change[] {
+  const pairs = paired(before?.credentials ?? [], after?.credentials ?? [], ({ name }) => name);
+  return pairs.flatMap(([old, now]) => {
+    if (now === undefined) return old === undefined ? [] : [credential("credential.deleted", "warn", old)];
+    if (old === undefined) return [credential("credential.created", "info", now)];
+    return old.is_active && !now.is_active ? [credential("credential.deactivated", "warn", now)] : [];
+  });
+}
+
+function credential(event: string, severity: AuditSeverity, { name, provider }: CredentialConfig): Change {
+  return { event, severity, target: name, metadata: { provider } };
+}
+
+/** What is called by a path or a model name of its own: endpoints, aliases, proxy endpoints. */
+interface Callable {
+  readonly kind: "endpoint" | "alias" | "proxy_endpoint";
+  readonly slug: string;
+  readonly name: string;
+  readonly isActive: boolean;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+function callables(project: Project): Callable[] {
+  if (project === undefined) return [];
+  return [
+    ...project.endpoints.map((entry) => ({
+      kind: "endpoint" as const,
+      slug: entry.slug,
+      name: entry.name,
+      isActive: entry.is_active,
+      fields: withoutPlaces(entry),
+    })),
+    ...project.aliases.map((entry) => ({
+      kind: "alias" as const,
+      slug: entry.alias,
+      name: entry.alias,
+      isActive: true,
+      fields: withoutPlaces(entry),
+    })),
+    ...project.proxy_endpoints.map((entry) => ({
+      kind: "proxy_endpoint" as const,
+      slug: entry.slug,
+      name: entry.slug,
+      isActive: entry.is_active,
+      fields: { ...entry },
+    })),
+  ];
+}
+
+function endpointChanges(before: Project, after: Project): Change[] {
+  const pairs = paired(callables(before), callables(after), ({ kind, slug }) => `${kind}/${slug}`);
+  return pairs.flatMap(([old, now]) => {
+    if (now === undefined) {
+      return old?.isActive ? [callable("endpoint.deactivated", "warn", old, { removed: true })] : [];
+    }
+    if (old === undefined) return [callable("endpoint.created", "info", now, {})];
+    const fields = changedFields(old.fields, now.fields);
+    if (fields.length === 0) return [];
+    return old.isActive && !now.isActive
+      ? [callable("endpoint.deactivated", "warn", now, { fields })]
+      : [callable("endpoint.updated", "info", now, { fields })];
+  });
+}
+
+function callable(
+  event: string,
+  severity: AuditSeverity,
+  { kind, slug, name }: Callable,
+  more: { readonly [key: string]: JsonValue },
+): Change {
+  return { event, severity, target: name, metadata: { kind, slug, ...more } };
+}
+
+/** To every project with a credential of that provider. */
+function disabledProviders(before: ResolvedConfig, after: ResolvedConfig, project: Project): Change[] {
+  const used = new Set(project?.credentials.map(({ provider }) => provider));
+  return Object.entries(after.providers)
+    .filter(([key, { enabled }]) => used.has(key) && !enabled && (before.providers[key]?.enabled ?? true))
+    .map(([key]) => ({
+      event: "provider.disabled",
+      severity: "critical" as const,
+      target: key,
+      metadata: { provider: key },
+    }));
+}
+
+/** Lines move when a file is edited; that is no change of what stands there. */
+function withoutPlaces(entry: object): Readonly<Record<string, unknown>> {
+  const fields: Record<string, unknown> = { ...entry };
+  delete fields["at"];
+  for (const key of ["guardrails", "stages"]) {
+    const uses = fields[key];
+    if (Array.isArray(uses)) fields[key] = uses.map((use: object) => ({ ...use, at: undefined }));
+  }
+  return fields;
+}
+
+function changedFields(
+  before: Readonly<Record<string, unknown>>,
+  after: Readonly<Record<string, unknown>>,
+): string[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...names].filter((name) => !isDeepStrictEqual(before[name], after[name]));
+}
+
+/** Entries of two lists by their key: those of `after` in its order, then those that only `before` has. */
+function paired<T>(
+  before: readonly T[],
+  after: readonly T[],
+  keyOf: (entry: T) => string,
+): (readonly [before: T | undefined, after: T | undefined])[] {
+  const old = new Map(before.map((entry) => [keyOf(entry), entry]));
+  const both = after.map((entry) => [old.get(keyOf(entry)), entry] as const);
+  const kept = new Set(after.map(keyOf));
+  const gone = before.filter((entry) => !kept.has(keyOf(entry)));
+  return [...both, ...gone.map((entry) => [entry, undefined] as const)];
+}
