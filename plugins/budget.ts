@@ -4,6 +4,7 @@
  */
 import {
   andThen,
+  type CallEnd,
   contentLength,
   conversationOwner,
   definePlugin,
@@ -19,13 +20,7 @@ import {
   template,
   type Usage,
 } from "sluice/plugin";
-
-/** Nano-dollars a token. */
-interface Price {
-  readonly input: number;
-  readonly cached_input: number;
-  readonly output: number;
-}
+import { costNanoUsd, dearest, TARIFF_SCHEMA, type Tariff } from "./tariff.ts";
 
 interface Options {
   /** What the endpoint's sum is kept under. */
@@ -33,8 +28,8 @@ interface Options {
   readonly cap_nano_usd: number | null;
   /** The cap as the config writes it, for the message. */
   readonly cap_text: string;
-  /** Keyed by `provider/model` of the targets; `*` for all. Without a price a call costs nothing. */
-  readonly prices: Readonly<Record<string, Price>>;
+  /** Keyed by `provider/model` of the targets; `*` for all. Without one a call costs nothing. */
+  readonly tariffs: Readonly<Record<string, Tariff>>;
   readonly max_output_tokens: number;
   readonly budget_estimate: "worst_case" | "expected";
   readonly prompt: string;
@@ -50,19 +45,25 @@ export default definePlugin<Options>({
   name: "budget",
   stage: "budget",
   description: "Holds the monthly budgets of endpoints and tokens by reserving before the call.",
-  schema: { type: "object", required: ["subject", "prices"], properties: { prices: { type: "object" } } },
-  examples: [{ subject: "p/s", prices: { "*": { input: 1000, cached_input: 1000, output: 1000 } } }],
+  schema: {
+    type: "object",
+    required: ["subject", "tariffs"],
+    properties: { tariffs: { type: "object", additionalProperties: TARIFF_SCHEMA } },
+  },
+  examples: [
+    {
+      subject: "p/s",
+      tariffs: {
+        "*": [{ from_ms: 0, rates: { input: 1000, cached_input: 1000, cache_write: 1000, output: 1000 } }],
+      },
+    },
+  ],
   setup(options, host) {
-    const listed = Object.values(options.prices);
-    if (listed.length === 0) return {};
-    const dearest: Price = {
-      input: Math.max(...listed.map((price) => price.input)),
-      cached_input: Math.max(...listed.map((price) => price.cached_input)),
-      output: Math.max(...listed.map((price) => price.output)),
-    };
+    const tariffs = Object.values(options.tariffs);
+    if (tariffs.length === 0) return {};
     const wrapper = template(options.user_prompt_template);
     const endpointKey = `spend:${options.subject}`;
-    const recent = recentAnswers();
+    const recent = options.budget_estimate === "expected" ? recentAnswers() : undefined;
 
     /** Characters of everything that would be sent (CONTRACT section 4), history aside. */
     function sentCharacters(x: Exchange): number {
@@ -74,13 +75,12 @@ export default definePlugin<Options>({
 
     function claim(x: Exchange, characters: number): Outcome {
       const inputTokens = estimateTokens(characters);
-      const outputTokens =
-        options.budget_estimate === "expected"
-          ? Math.min(options.max_output_tokens, recent.percentile95() ?? options.max_output_tokens)
-          : options.max_output_tokens;
-      const inputNanoUsd = Math.ceil(inputTokens * dearest.input);
-      const estimateNanoUsd = inputNanoUsd + Math.ceil(outputTokens * dearest.output);
-      const amounts = { estimateNanoUsd, inputNanoUsd, prices: options.prices, x };
+      const outputTokens = Math.min(
+        options.max_output_tokens,
+        recent?.percentile95() ?? Number.POSITIVE_INFINITY,
+      );
+      const most = dearest(tariffs, { inputTokens, outputTokens }, x.startedAtMs);
+      const amounts = { ...most, tariffs: options.tariffs, x };
       x.claim(new EndpointClaim(endpointKey, options.cap_nano_usd ?? undefined, options.cap_text, amounts));
       const { token } = x;
       x.claim(new TokenClaim(tokenKey(token), token.monthlyCapNanoUsd, token.monthlyCapText, amounts));
@@ -95,9 +95,11 @@ export default definePlugin<Options>({
         const history = host.sessions.peekCharacters(conversationOwner(x), resumed);
         return andThen(history, (stored) => claim(x, characters + stored));
       },
-      finish(_x, end) {
-        if (end.usage !== undefined && end.outcome === "done") recent.add(end.usage.completionTokens);
-      },
+      ...(recent !== undefined && {
+        finish(_x: Exchange, end: CallEnd): void {
+          if (end.usage !== undefined && end.outcome === "done") recent.add(end.usage.completionTokens);
+        },
+      }),
     };
   },
 });
@@ -105,7 +107,7 @@ export default definePlugin<Options>({
 interface Amounts {
   readonly estimateNanoUsd: number;
   readonly inputNanoUsd: number;
-  readonly prices: Options["prices"];
+  readonly tariffs: Options["tariffs"];
   readonly x: Exchange;
 }
 
@@ -131,7 +133,10 @@ abstract class MonthClaim implements SpendClaim {
   abstract refuse(spentNanoUsd: number): GatewayError;
 
   costNanoUsd(usage: Usage): number {
-    return cost(priceOf(this.#amounts.prices, this.#amounts.x), usage);
+    const { tariffs, x } = this.#amounts;
+    const tariff = tariffOf(tariffs, x);
+    // At the price of the moment when it came, as it was reserved.
+    return tariff === undefined ? 0 : costNanoUsd(tariff, usage, x.startedAtMs);
   }
 
   protected words(spentNanoUsd: number): { spent: string; estimate: string; cap: string } {
@@ -159,18 +164,9 @@ function tokenKey(token: TokenRef): string {
   return key;
 }
 
-function priceOf(prices: Options["prices"], x: Exchange): Price | undefined {
+function tariffOf(tariffs: Options["tariffs"], x: Exchange): Tariff | undefined {
   const last = x.attempts.at(-1);
-  return prices["*"] ?? prices[`${last?.provider}/${last?.model}`];
-}
-
-function cost(price: Price | undefined, usage: Usage): number {
-  if (price === undefined) return 0;
-  const cached = usage.cachedPromptTokens ?? 0;
-  const fresh = usage.promptTokens - cached;
-  // Total tokens, where a provider counts more of them than prompt and completion, are paid as output.
-  const output = Math.max(usage.completionTokens, usage.totalTokens - usage.promptTokens);
-  return Math.round(fresh * price.input + cached * price.cached_input + output * price.output);
+  return tariffs["*"] ?? tariffs[`${last?.provider}/${last?.model}`];
 }
 
 /** The 95th percentile of the latest completions, sorted anew only after a new one came. */

@@ -3,13 +3,7 @@
  * undefined leaves it out of the chain, so that what is not configured costs nothing.
  */
 import type { CallSettings, EndpointConfig, ProjectConfig, ResolvedConfig } from "../config/model.ts";
-
-/** Nano-dollars a token. */
-interface TokenPrice {
-  readonly input: number;
-  readonly cached_input: number;
-  readonly output: number;
-}
+import { tariffsOf } from "./prices.ts";
 
 export function authenticatePart(config: ResolvedConfig): object {
   const tokens = config.projects.flatMap((project) =>
@@ -42,43 +36,19 @@ export function budgetPart(
   subject: string,
   endpoint: EndpointConfig,
 ): object | undefined {
-  const prices = pricesOf(config, project, endpoint);
-  if (Object.keys(prices).length === 0) return undefined;
+  const tariffs = tariffsOf(config, endpoint, targetsOf(project, endpoint));
+  if (Object.keys(tariffs).length === 0) return undefined;
   return {
     subject,
     cap_nano_usd: endpoint.monthly_budget_usd?.nanoUsd ?? null,
     cap_text: endpoint.monthly_budget_usd?.text ?? "",
-    prices,
+    tariffs,
     max_output_tokens: endpoint.max_output_tokens,
     budget_estimate: endpoint.budget_estimate,
     prompt: endpoint.prompt,
     user_prompt_template: endpoint.user_prompt_template,
     sessions_enabled: endpoint.sessions_enabled,
   };
-}
-
-/** The endpoint's own price for all its models, else the price table's for each target (CONTRACT section 6). */
-function pricesOf(
-  config: ResolvedConfig,
-  project: ProjectConfig,
-  endpoint: EndpointConfig,
-): Record<string, TokenPrice> {
-  const own = endpoint.estimated_cost_per_1k_tokens_usd;
-  if (own !== null) {
-    const perToken = own.nanoUsd / 1000;
-    return { "*": { input: perToken, cached_input: perToken, output: perToken } };
-  }
-  const found: Record<string, TokenPrice> = {};
-  for (const { provider, model } of targetsOf(project, endpoint)) {
-    const price = config.prices.find((row) => row.provider === provider && row.model === model);
-    if (price === undefined) continue;
-    found[`${provider}/${model}`] = {
-      input: price.input.nanoUsd / 1_000_000,
-      cached_input: (price.cached_input ?? price.input).nanoUsd / 1_000_000,
-      output: price.output.nanoUsd / 1_000_000,
-    };
-  }
-  return found;
 }
 
 export function preparePart(endpoint: EndpointConfig): object {

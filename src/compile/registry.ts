@@ -11,10 +11,12 @@ import type {
   JsonSchema,
   Plugin,
   ProviderPlugin,
+  Refusal,
   StagePlugin,
   StorePlugin,
 } from "../plugin/index.ts";
 import { STAGES } from "../plugin/index.ts";
+import { refusalsOf } from "../plugin/settings.ts";
 import { BUILT_IN } from "./builtin.ts";
 import { offerDoor } from "./door.ts";
 
@@ -45,7 +47,13 @@ export class Registry {
     if (plugin === undefined) return undefined;
     const { schema } = plugin;
     if (plugin.kind !== "provider") return { schema };
-    return { schema, needsApiKey: plugin.needsApiKey, hasBaseUrl: plugin.defaultBaseUrl !== undefined };
+    return {
+      schema,
+      needsApiKey: plugin.needsApiKey,
+      hasBaseUrl: plugin.defaultBaseUrl !== undefined,
+      // The options are a configuration's, in whatever state they are; whoever asks is ready for a throw.
+      refusals: (options) => refusalsOf(plugin, options as never),
+    };
   }
 
   /** Names that a config may use. The built-in stages stand by themselves and are not among them. */
@@ -84,6 +92,7 @@ export interface PluginFacts {
   readonly schema: JsonSchema;
   readonly needsApiKey?: boolean;
   readonly hasBaseUrl?: boolean;
+  readonly refusals?: (options: object) => readonly Refusal[];
 }
 
 const BUILT_IN_STAGES: ReadonlySet<string> = new Set(

@@ -1,8 +1,11 @@
 /** Compiles where an endpoint's calls go: its primary and failover entries, each with a provider ready to be asked. */
+import { LRUCache } from "lru-cache";
 import type { CredentialConfig, EndpointConfig, ProjectConfig } from "../config/model.ts";
 import type { MaybePromise, Provider, ProviderPlugin, Target, WireFormat } from "../plugin/index.ts";
 import { andThen } from "../plugin/index.ts";
+import { adjustmentText, fitSettings, refusalsOf } from "../plugin/settings.ts";
 import type { CompileContext } from "./context.ts";
+import type { Platform } from "./host.ts";
 import { allOf } from "./instances.ts";
 import { type TargetEntry, targetsOf } from "./parts.ts";
 
@@ -31,15 +34,60 @@ function compileTarget(
     enabled: context.config.providers[key]?.enabled ?? true,
     active: credential?.is_active ?? true,
     client,
-    // Settings come from the endpoint, never from a failover entry (specification, failover rules).
-    settings: Object.freeze({
-      model,
-      temperature: endpoint.temperature ?? undefined,
-      topP: endpoint.top_p ?? undefined,
-      maxOutputTokens: endpoint.max_output_tokens,
-      responseSchema: endpoint.output_schema ?? undefined,
-    }),
+    settings: fittedSettings(context, plugin, { endpoint, model, credential }),
   }));
+}
+
+/** What the model takes of what the endpoint wants; what it refuses is told to the log. */
+function fittedSettings(
+  context: CompileContext,
+  plugin: ProviderPlugin<never>,
+  { endpoint, model, credential }: Wanted,
+): Target["settings"] {
+  // Settings come from the endpoint, never from a failover entry (specification, failover rules).
+  const wanted = {
+    model,
+    temperature: endpoint.temperature ?? undefined,
+    topP: endpoint.top_p ?? undefined,
+    maxOutputTokens: endpoint.max_output_tokens,
+    responseSchema: endpoint.output_schema ?? undefined,
+  };
+  // Checked against the plugin's own schema at load.
+  const refusals = refusalsOf(plugin, optionsOf(context, plugin, credential) as never);
+  const { settings, adjustments } = fitSettings(refusals, model, wanted);
+  for (const adjustment of adjustments) {
+    const { setting, wanted: value, sent } = adjustment;
+    if (!isFirst(context.platform, `${plugin.name}\n${model}\n${setting}`)) continue;
+    const fields = { provider: plugin.name, model, setting, wanted: value, sent };
+    context.hostFor(plugin).log.warn(fields, adjustmentText(adjustment, `model ${model}`));
+  }
+  return Object.freeze(settings);
+}
+
+interface Wanted {
+  readonly endpoint: EndpointConfig;
+  readonly model: string;
+  readonly credential: CredentialConfig | undefined;
+}
+
+/** Adjustments told already, so that neither ten thousand endpoints nor every reload tell them again. */
+const TOLD_MAX = 10_000;
+const told = new WeakMap<Platform, LRUCache<string, true>>();
+
+function isFirst(platform: Platform, key: string): boolean {
+  let known = told.get(platform);
+  if (known === undefined) told.set(platform, (known = new LRUCache({ max: TOLD_MAX })));
+  if (known.get(key) !== undefined) return false;
+  known.set(key, true);
+  return true;
+}
+
+function optionsOf(
+  context: CompileContext,
+  plugin: ProviderPlugin<never>,
+  credential: CredentialConfig | undefined,
+): object {
+  return { ...context.config.providers[plugin.name]?.options, ...credential?.options };
 }
 
 /** One client per provider and credential, shared by all endpoints and kept across reloads while both stay equal. */
@@ -50,7 +98,7 @@ function providerFor(
 ): MaybePromise<Provider> {
   const settings = context.config.providers[plugin.name];
   const baseUrl = credential?.base_url ?? settings?.base_url ?? plugin.defaultBaseUrl ?? "";
-  const options = { ...settings?.options, ...credential?.options };
+  const options = optionsOf(context, plugin, credential);
   const timeoutMs = settings?.timeout_ms ?? 60_000;
   const firstByteTimeoutMs = settings?.first_byte_timeout_ms ?? 30_000;
   const key = {

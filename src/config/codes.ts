@@ -168,7 +168,8 @@ export const CODES = {
   },
   W0102: {
     title: "cap without price",
-    explanation: "A token's monthly cap counts nothing where no price is known.",
+    explanation:
+      "A token's monthly cap counts nothing where no price is known: none of the endpoint, none under `prices`, none in the bundled table.",
   },
   W0103: { title: "unknown event", explanation: "The webhook asks for an event that is never raised." },
   W0104: { title: "two samplers", explanation: "Tuning both temperature and top_p is discouraged." },
@@ -181,6 +182,10 @@ export const CODES = {
   W0108: {
     title: "not served yet",
     explanation: "The section is read and checked, and this version does nothing with it yet.",
+  },
+  W0109: {
+    title: "setting refused",
+    explanation: "The model refuses the setting, so it is left out or brought into the model's range.",
   },
 } as const satisfies Record<string, CodeEntry>;
 

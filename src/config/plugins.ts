@@ -1,7 +1,7 @@
 /** Plugins as configuration sees them: names with schemas. Loading the modules is the caller's; see `PluginLoader`. */
 import { createHash } from "node:crypto";
 import { dirname, resolve } from "node:path";
-import type { JsonSchema } from "../plugin/index.ts";
+import type { JsonSchema, Refusal } from "../plugin/index.ts";
 import type { Reporter } from "./diagnostic.ts";
 import type { FilledConfig } from "./filled.ts";
 import type { PluginModule } from "./model.ts";
@@ -17,6 +17,8 @@ export interface KnownPlugin {
   readonly needsApiKey?: boolean;
   /** Providers only; false when a credential or `providers.<key>` must give `base_url`. Default true. */
   readonly hasBaseUrl?: boolean;
+  /** Providers only: settings that models refuse, for these options. May throw where the options are faulty. */
+  readonly refusals?: (options: object) => readonly Refusal[];
 }
 
 /** All plugins, built in or registered by the configuration's modules. */

@@ -1,19 +1,19 @@
 /** What endpoints and aliases share: the choice of provider, failover, budget, guardrails. */
 
-import type { FilledCallSettings, FilledProject } from "../filled.ts";
+import type { FilledCallSettings, FilledCredential, FilledProject, FilledTemplate } from "../filled.ts";
 import type { KnownPlugin } from "../plugins.ts";
 import { nearestName } from "../suggest.ts";
 import type { Spot } from "../tree.ts";
 import { type Check, each, isAbsent, reportUnknownPlugin, under } from "./context.ts";
+import { checkModelSettings } from "./model-settings.ts";
 import { checkGuardrails } from "./options.ts";
 import { checkUsd } from "./usd.ts";
 
 /** A project's things by name, and whether all of them are known. */
 export interface ProjectNames {
   readonly project: FilledProject;
-  /** Credential name -> provider key. */
-  readonly credentials: ReadonlyMap<string, string | undefined>;
-  readonly templates: ReadonlySet<string>;
+  readonly credentials: ReadonlyMap<string, FilledCredential>;
+  readonly templates: ReadonlyMap<string, FilledTemplate>;
   /** False when a credential or template could not be read: a name not found may be its. */
   readonly isWhole: boolean;
 }
@@ -43,6 +43,7 @@ export function checkCallSettings(
     const message = "temperature and top_p are both set: tune one of them";
     check.report("W0104", under(settings, "top_p", spot), message);
   }
+  checkModelSettings(check, settings, spot, names);
   checkGuardrails(check, settings.guardrails, under(settings, "guardrails", spot));
 }
 
@@ -62,7 +63,7 @@ function checkChoice(check: Check, settings: FilledCallSettings, spot: Spot, nam
     return;
   }
   if (names.templates.has(template) || !names.isWhole) return;
-  const suggestion = nearestName(template, names.templates);
+  const suggestion = nearestName(template, [...names.templates.keys()]);
   const message = `unknown provider template \`${template}\``;
   check.report("E0304", under(settings, "provider_template", spot), message, { suggestion });
 }
@@ -109,7 +110,7 @@ function checkBareAccess(
   }: { readonly names: ProjectNames; readonly provider: string; readonly plugin: KnownPlugin },
 ): void {
   if (plugin.needsApiKey !== false) {
-    const fitting = [...names.credentials].filter(([, of]) => of === provider).map(([name]) => name);
+    const fitting = credentialsOf(provider, names);
     const message = `provider \`${provider}\` needs a key, and no \`credential\` is given`;
     const advice = fitting.length === 0 ? `add a credential of \`${provider}\` to the project` : undefined;
     check.report("E0312", spot, message, { suggestion: fitting[0], help: advice });
@@ -130,15 +131,19 @@ export function checkCredential(
     reportUnknownCredential(check, spot, credential, names);
     return;
   }
-  const owner = names.credentials.get(credential);
+  const owner = names.credentials.get(credential)?.provider;
   const areKnown = [owner, provider].every(
     (key) => key != null && check.plugins.find("provider", key) !== undefined,
   );
   if (!areKnown || owner === provider) return; // An unknown provider is reported where it is named.
-  const fitting = [...names.credentials].filter(([, of]) => of === provider).map(([name]) => name);
+  const fitting = credentialsOf(provider, names);
   const message = `credential \`${credential}\` belongs to provider \`${owner}\`, not to \`${provider}\``;
   const help = fitting.length === 0 ? `the project has no credential of \`${provider}\`` : undefined;
   check.report("E0302", spot, message, { suggestion: fitting[0], help });
+}
+
+function credentialsOf(key: string | null | undefined, names: ProjectNames): readonly string[] {
+  return [...names.credentials].filter(([, { provider }]) => provider === key).map(([name]) => name);
 }
 
 function reportUnknownCredential(check: Check, spot: Spot, name: string, names: ProjectNames): void {

@@ -6,6 +6,7 @@ import { checkCallSettings, checkCredential, type ProjectNames } from "./call-se
 import { type Check, each, isAbsent, Registry, reportUnknownPlugin, under } from "./context.ts";
 import { checkEndpoint } from "./endpoint.ts";
 import { checkOptions, checkStages, layered } from "./options.ts";
+import { capWarner } from "./prices.ts";
 import { checkSecret, checkSecretHeaders } from "./secrets.ts";
 import { checkUsd } from "./usd.ts";
 
@@ -28,7 +29,7 @@ export function checkProject(
   checkCredentials(check, project, spot);
   const names = namesOf(check, project);
   checkTemplates(check, names, spot);
-  checkTokens(check, project, spot, registries);
+  checkTokens(check, names, spot, registries);
   checkStages(check, project.stages, under(project, "stages", spot));
   const slugs = new Registry(check, "slug");
   const uuids = new Registry(check, "endpoint uuid");
@@ -55,12 +56,14 @@ function namesOf(check: Check, project: FilledProject): ProjectNames {
     check.tree.isFaulty(project, "credentials") || check.tree.isFaulty(project, "provider_templates");
   return {
     project,
-    credentials: new Map(
-      project.credentials.flatMap((item) => (item?.name === undefined ? [] : [[item.name, item.provider]])),
-    ),
-    templates: new Set(project.provider_templates.flatMap((item) => item?.name ?? [])),
+    credentials: byName(project.credentials),
+    templates: byName(project.provider_templates),
     isWhole: allNamed && !isFaulty,
   };
+}
+
+function byName<T extends { readonly name?: string }>(list: readonly T[]): ReadonlyMap<string, T> {
+  return new Map(list.flatMap((item) => (item?.name === undefined ? [] : [[item.name, item]])));
 }
 
 function checkCredentials(check: Check, project: FilledProject, parent: Spot): void {
@@ -115,21 +118,17 @@ function checkTemplates(check: Check, names: ProjectNames, parent: Spot): void {
   }
 }
 
-function checkTokens(
-  check: Check,
-  project: FilledProject,
-  parent: Spot,
-  registries: GatewayRegistries,
-): void {
-  const names = new Registry(check, "token");
+function checkTokens(check: Check, names: ProjectNames, parent: Spot, registries: GatewayRegistries): void {
+  const { project } = names;
+  const tokenNames = new Registry(check, "token");
+  const warnOfUnpriced = capWarner(check, names);
   for (const [token, spot] of each(project.tokens, under(project, "tokens", parent))) {
     if (token.id !== null) registries.tokenIds.add(String(token.id), under(token, "id", spot));
     registries.tokenHashes.add(token.hash?.toLowerCase(), under(token, "hash", spot), "");
-    if (token.name !== null) names.add(token.name, under(token, "name", spot));
+    if (token.name !== null) tokenNames.add(token.name, under(token, "name", spot));
     checkUsd(check, token, "monthly_budget_usd_cap", spot);
     checkExpiry(check, token, spot);
-    if (token.monthly_budget_usd_cap !== null)
-      warnOfUnpriced(check, project, under(token, "monthly_budget_usd_cap", spot));
+    if (token.monthly_budget_usd_cap !== null) warnOfUnpriced(under(token, "monthly_budget_usd_cap", spot));
   }
 }
 
@@ -140,25 +139,6 @@ function checkExpiry(check: Check, token: FilledToken, spot: Spot): void {
   if (Number.isNaN(expiresAtMs)) check.report("E0105", place, "expires_at is no date that exists");
   else if (token.is_active && expiresAtMs <= Date.now())
     check.report("W0106", place, "the token has expired");
-}
-
-/** A cap relies on prices: where an endpoint has none, its calls count as free. */
-function warnOfUnpriced(check: Check, project: FilledProject, spot: Spot): void {
-  const priced = new Set(check.config.prices.map((price) => `${price?.provider}/${price?.model}`));
-  const templates = new Map(project.provider_templates.map((template) => [template?.name, template]));
-  const unpriced = new Set<string>();
-  for (const settings of [...project.endpoints, ...project.aliases]) {
-    if (settings === null || settings.estimated_cost_per_1k_tokens_usd !== null) continue;
-    const { provider, model } = templates.get(settings.provider_template ?? "") ?? settings;
-    if (typeof provider !== "string" || typeof model !== "string") continue;
-    if (check.plugins.find("provider", provider)?.needsApiKey === false) continue; // Nobody bills it.
-    if (!priced.has(`${provider}/${model}`)) unpriced.add(`${provider}/${model}`);
-  }
-  if (unpriced.size === 0) return;
-  const message = `the cap counts nothing for ${[...unpriced].slice(0, 3).join(", ")}: no price is known`;
-  check.report("W0102", spot, message, {
-    help: "add it to `prices`, or give `estimated_cost_per_1k_tokens_usd`",
-  });
 }
 
 function checkProxies(check: Check, project: FilledProject, parent: Spot): void {

@@ -127,7 +127,11 @@ const price = section(
   { required: ["provider", "model", "input", "output"] },
 );
 
-export const prices = list("Prices of models; they win over the bundled table.", price, { maxItems: 10_000 });
+export const prices = list(
+  "Prices of models, for those that the bundled table lacks or where they differ: list prices of the built-in providers are known.",
+  price,
+  { maxItems: 10_000 },
+);
 
 const TOKEN_HASH: Readonly<Record<string, unknown>> = {
   pattern: "^sha256:[0-9a-fA-F]{64}$",

@@ -47,14 +47,12 @@ export const LIMITS = {
       "A call costs estimated_cost_per_1k_tokens_usd for each 1,000 of its total tokens.",
     "cost.price-table": "Without that price, `prices` give the cost, input and output apart.",
     "cost.price-table.cached": "Cached input is charged at its own price where one is given.",
+    "cost.bundled-prices": "Models of the bundled table have a price without any configuration.",
+    "cost.warn-unpriced": "`sluice validate` warns where a token's cap relies on a model without a price.",
     "cost.none": "With no price at all a call costs 0.",
     "cost.exact": "Sums of costs are exact to the nano-dollar.",
     "cost.usage-estimated":
       "Where a provider reports no usage, 4 characters count as a token, marked as estimated.",
-  }),
-  ...later(2, "CONTRACT 6", {
-    "cost.bundled-prices": "Models of the bundled table have a price without any configuration.",
-    "cost.warn-unpriced": "`sluice validate` warns where a token's cap relies on a model without a price.",
   }),
   ...later(3, "CONTRACT 6", {
     "budget.estimate.expected": "`budget_estimate: expected` reserves the 95th percentile of recent answers.",

@@ -53,6 +53,7 @@ export const PROVIDERS = {
     "provider.disabled.entry": "A disabled failover entry is skipped.",
     "provider.credential.inactive": "An inactive credential counts as failed: the next entry is asked.",
     "provider.settings.refused": "A setting that a model refuses is left out of what is sent.",
+    "provider.settings.warned": "`sluice validate` warns of a setting that a model refuses.",
     "provider.third-party":
       "A third party's provider is named by its key like a built-in, its options checked.",
     "provider.options": "`providers.<key>.options` hold for credentials that do not say otherwise.",
@@ -68,6 +69,5 @@ export const PROVIDERS = {
   }),
   ...later(2, "CONTRACT 5", {
     "failover.on.498": "Groq's 498 moves on.",
-    "provider.settings.warned": "`sluice validate` warns of a setting that a model refuses.",
   }),
 };

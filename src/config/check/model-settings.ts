@@ -1,0 +1,47 @@
+/** Settings that a model refuses: the gateway will leave them out or clamp them, so whoever set them is told at load. */
+import { type Adjustment, adjustmentText, fitSettings } from "../../plugin/settings.ts";
+import { fill } from "../defaults.ts";
+import type { FilledCallSettings } from "../filled.ts";
+import type { KnownPlugin } from "../plugins.ts";
+import { isPlainMap, type Spot } from "../tree.ts";
+import type { ProjectNames } from "./call-settings.ts";
+import { type Check, under } from "./context.ts";
+import { type ChosenTarget, chosenTargets } from "./targets.ts";
+
+/** Warns at the setting, once for each model that refuses it. */
+export function checkModelSettings(
+  check: Check,
+  settings: FilledCallSettings,
+  spot: Spot,
+  names: ProjectNames,
+): void {
+  for (const target of chosenTargets(check, settings, names)) {
+    const whose = target.entry === undefined ? "model" : `failover[${target.entry}].model`;
+    for (const adjustment of adjustmentsFor(check, target, settings)) {
+      const message = adjustmentText(adjustment, `${whose} \`${target.model}\``);
+      check.report("W0109", under(settings, adjustment.setting, spot), message);
+    }
+  }
+}
+
+function adjustmentsFor(
+  check: Check,
+  { provider, model, credential }: ChosenTarget,
+  { temperature, top_p, max_output_tokens: maxOutputTokens }: FilledCallSettings,
+): readonly Adjustment[] {
+  const plugin = check.plugins.find("provider", provider);
+  if (plugin?.refusals === undefined) return [];
+  const wanted = { temperature: temperature ?? undefined, topP: top_p ?? undefined, maxOutputTokens };
+  const options = { ...check.config.providers[provider]?.options, ...credential?.options };
+  try {
+    return fitSettings(plugin.refusals(withDefaults(plugin, options)), model, wanted).adjustments;
+  } catch {
+    return []; // Options that are faulty are reported where they stand.
+  }
+}
+
+/** As they will be handed to the plugin. */
+function withDefaults({ schema }: KnownPlugin, options: object): object {
+  // `fill` of a map is a map.
+  return isPlainMap(schema) ? (fill(schema, options) as object) : options;
+}

@@ -1,0 +1,32 @@
+/** The models that an endpoint or alias may ask, for checks that look at each of them. Reports nothing. */
+import type { FilledCallSettings, FilledCredential } from "../filled.ts";
+import type { ProjectNames } from "./call-settings.ts";
+import type { Check } from "./context.ts";
+
+export interface ChosenTarget {
+  readonly provider: string;
+  readonly model: string;
+  readonly credential: FilledCredential | undefined;
+  /** Place of a failover entry in its list; undefined: the primary. */
+  readonly entry: number | undefined;
+}
+
+/** The primary, then the failover entries. What is incomplete, or stands for a reference not given, is passed over. */
+export function* chosenTargets(
+  { tree }: Check,
+  settings: FilledCallSettings,
+  { credentials, templates }: ProjectNames,
+): Generator<ChosenTarget> {
+  const isGiven = (container: object): boolean => tree.reference(container, "model")?.isPlaceholder !== true;
+  const choice = templates.get(settings.provider_template ?? "") ?? settings;
+  const { provider, model } = choice;
+  if (typeof provider === "string" && typeof model === "string" && isGiven(choice)) {
+    const credential = credentials.get(choice.credential ?? "");
+    yield { provider, model, credential, entry: undefined };
+  }
+  for (const [entry, target] of settings.failover.entries()) {
+    const credential = credentials.get(target?.credential ?? "");
+    if (credential?.provider === undefined || target.model === undefined || !isGiven(target)) continue;
+    yield { provider: credential.provider, model: target.model, credential, entry };
+  }
+}

@@ -1,0 +1,62 @@
+/**
+ * Brings an endpoint's settings to what a model takes, by the rules of its provider: what a model refuses is clamped or
+ * left out, and each change is told. Pure: who asks decides whether to log it, warn of it or send it.
+ */
+import type { ProviderRequest } from "./chat.ts";
+import type { ProviderPlugin } from "./contract.ts";
+import type { Refusal } from "./provider.ts";
+
+/** The settings that models refuse. undefined: not set. */
+export type ModelSettings = Pick<ProviderRequest, "temperature" | "topP" | "maxOutputTokens">;
+
+/** One setting that is not sent as it was wanted. */
+export interface Adjustment {
+  /** As the YAML names it. */
+  readonly setting: Refusal["setting"];
+  readonly wanted: number;
+  /** undefined: it is left out. */
+  readonly sent: number | undefined;
+  readonly because: string;
+}
+
+const FIELDS = {
+  temperature: "temperature",
+  top_p: "topP",
+  max_output_tokens: "maxOutputTokens",
+} as const satisfies Record<Refusal["setting"], keyof ModelSettings>;
+
+/**
+ * All rules that match count, in their order; `beside` looks at what is wanted, not at what earlier rules left. One
+ * adjustment a setting, with the reason of the rule that had the last word. The same object when nothing changes.
+ */
+export function fitSettings<T extends ModelSettings>(
+  refusals: readonly Refusal[],
+  model: string,
+  wanted: T,
+): { readonly settings: T; readonly adjustments: readonly Adjustment[] } {
+  let settings = wanted;
+  const adjustments = new Map<Refusal["setting"], Adjustment>();
+  for (const { models, setting, range, beside, because } of refusals) {
+    const field = FIELDS[setting];
+    const [asked, value] = [wanted[field], settings[field]];
+    if (asked === undefined || value === undefined) continue;
+    if (beside !== undefined && wanted[FIELDS[beside]] === undefined) continue;
+    // `search`, since `test` remembers where it stopped in a pattern with the flag g or y.
+    if (models !== undefined && model.search(models) === -1) continue;
+    const sent = range === undefined ? undefined : Math.min(Math.max(value, range.min), range.max);
+    if (sent === value) continue;
+    settings = { ...settings, [field]: sent };
+    adjustments.set(setting, { setting, wanted: asked, sent, because });
+  }
+  return { settings, adjustments: [...adjustments.values()] };
+}
+
+/** A provider's rules for one credential's options. Throws what the plugin's own function throws. */
+export function refusalsOf<C>({ refusals }: ProviderPlugin<C>, options: C): readonly Refusal[] {
+  return (typeof refusals === "function" ? refusals(options) : refusals) ?? [];
+}
+
+/** `temperature 1.4 is sent as 1 to model X: <because>`; `whom` says to which model. */
+export function adjustmentText({ setting, wanted, sent, because }: Adjustment, whom: string): string {
+  return `${setting} ${wanted} is ${sent === undefined ? "not sent" : `sent as ${sent}`} to ${whom}: ${because}`;
+}
