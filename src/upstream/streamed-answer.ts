@@ -127,6 +127,11 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
   /** A clean end is no success by itself: the provider must have said that the answer is complete. */
   #close(): void {
     if (this.#over) return;
+    const failed = this.#decoder.end?.(this.#chunks);
+    if (failed !== undefined) {
+      this.#fail(takenFailure(failed, this.#scrub, this.#status));
+      return;
+    }
     if (!this.#decoder.complete) {
       this.#broken("the answer broke off");
       return;

@@ -1,0 +1,32 @@
+/**
+ * A provider of one's own. Acme speaks OpenAI's format, as most vendors do: what is left to say is where it is, and
+ * what it does its own way. In the config:
+ *
+ *     plugins: [./plugins/acme-models.ts]
+ *     …
+ *     credentials:
+ *       - { name: acme, provider: acme-models, api_key: "${ACME_KEY}", options: { region: eu } }
+ */
+import { defineProvider, openAiChat } from "sluice/plugin";
+
+interface Options {
+  readonly region?: "eu" | "us";
+}
+
+export default defineProvider<Options>({
+  name: "acme-models",
+  label: "Acme",
+  description: "Acme's hosted models.",
+  defaultBaseUrl: "https://models.acme.example/v1",
+  needsApiKey: true,
+  // Checked when the config is loaded: a mistake is shown with its line, and `setup` need not look again.
+  schema: {
+    type: "object",
+    additionalProperties: false,
+    properties: { region: { enum: ["eu", "us"], default: "eu", description: "Where calls are answered." } },
+  },
+  examples: [{}, { region: "us" }],
+  // Endpoints may ask for more; the gateway brings it into the range and says so, here and in `sluice validate`.
+  refusals: [{ setting: "temperature", range: { min: 0, max: 1 }, because: "Acme takes 0 to 1" }],
+  setup: ({ region = "eu" }, host) => openAiChat(host, { headers: { "x-acme-region": region } }),
+});
