@@ -2,15 +2,15 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { gatewayConfig } from "./gateway-config.ts";
+import { type Credential, gatewayConfig } from "./gateway-config.ts";
 import { benchFile, type Lab, type TargetPlan } from "./lab.ts";
 
 const gatewayProgram = fileURLToPath(new URL("../dist/src/main.js", import.meta.url));
 
 export interface GatewaySetup {
   readonly name: string;
-  /** Name to base URL. */
-  readonly credentials: Record<string, string>;
+  /** Name to place, or to the base URL of an OpenAI. */
+  readonly credentials: Record<string, string | Credential>;
   readonly endpoints: readonly Record<string, unknown>[];
   readonly probe: Buffer;
 }

@@ -15,6 +15,17 @@ export const token = `gw_live_${"bench0".repeat(6)}`;
 export interface EndpointPlace {
   readonly slug: string;
   readonly credential: string;
+  /** Default: OpenAI. */
+  readonly provider?: Provider;
+}
+
+/** Whose wire format is spoken. */
+export type Provider = "openai" | "anthropic";
+
+/** Where a provider is. */
+export interface Credential {
+  readonly url: string;
+  readonly provider: Provider;
 }
 
 const inputSchema = {
@@ -48,12 +59,12 @@ export function guardrails(keywordCount: number): Json[] {
 }
 
 /** Limits, budget and prompt: what every endpoint of the bench has. */
-export function limitedEndpoint({ slug, credential }: EndpointPlace): Json {
+export function limitedEndpoint({ slug, credential, provider = "openai" }: EndpointPlace): Json {
   return {
     name: slug,
     slug,
-    provider: "openai",
-    model: "gpt-4.1-mini",
+    provider,
+    model: provider === "openai" ? "gpt-4.1-mini" : "claude-haiku-4-5",
     credential,
     temperature: 0.7,
     max_output_tokens: 512,
@@ -77,10 +88,10 @@ export function fullEndpoint(place: EndpointPlace): Json {
   return { ...guardedEndpoint(place, 20), output_schema: outputSchema };
 }
 
-/** A whole configuration. `credentials`: name to base URL. JSON is YAML, so this is written to a file as it is. */
+/** A whole configuration. `credentials`: name to place, or to the base URL of an OpenAI. JSON is YAML, so this is written to a file as it is. */
 export function gatewayConfig(
   port: number,
-  credentials: Record<string, string>,
+  credentials: Record<string, string | Credential>,
   endpoints: readonly Json[],
 ): Json {
   return {
@@ -92,11 +103,11 @@ export function gatewayConfig(
         uuid: projectUuid,
         name: "Bench",
         type: "ai_gateway",
-        credentials: Object.entries(credentials).map(([name, url]) => ({
+        credentials: Object.entries(credentials).map(([name, place]) => ({
           name,
-          provider: "openai",
+          provider: typeof place === "string" ? "openai" : place.provider,
           api_key: "sk-bench",
-          base_url: url,
+          base_url: typeof place === "string" ? place : place.url,
         })),
         tokens: [
           {

@@ -1,5 +1,5 @@
-// The mock provider that every target is measured against: canned OpenAI answers over bare sockets, so cheap that it
-// is never what is measured. It understands just enough HTTP/1.1 for that, and must not be used for anything else.
+// The mock provider that every target is measured against: canned answers over bare sockets, OpenAI's or (on
+// `…/v1/messages`) Anthropic's, so cheap that it is never what is measured. It understands just enough HTTP/1.1 for that, and must not be used for anything else.
 //
 // The first path segment says how a stream is sent: `/c50-b1-i0/v1/…` is 50 content chunks, 1 event a write, 0 ms
 // between writes. A body with `"stream":true` gets a stream, any other a JSON answer.
@@ -57,16 +57,51 @@ function event(choices, usage = null) {
   return `data: ${JSON.stringify({ ...chunk, system_fingerprint: null, choices, usage })}\n\n`;
 }
 
-/** A stream as the writes it is sent in: the first carries the head, the last the end of the body. */
-function streamWrites({ chunks, eventsPerWrite }) {
+function openAiEvents(words) {
   const choice = (delta, finish_reason = null) => [{ index: 0, delta, logprobs: null, finish_reason }];
-  const events = [
+  return [
     event(choice({ role: "assistant", content: "", refusal: null })),
-    ...Array.from({ length: chunks }, (_, n) => event(choice({ content: ` word${n}` }))),
+    ...words.map((content) => event(choice({ content }))),
     event(choice({}, "stop")),
     event([], completion.usage),
     "data: [DONE]\n\n",
   ];
+}
+
+/** Anthropic pads its events with spaces before the last brace, a different number each. */
+function anthropicEvents(words) {
+  const named = (type, rest, pad = 0) =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...rest }).slice(0, -1)}${" ".repeat(pad)}}\n\n`;
+  const usage = {
+    input_tokens: 342,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    output_tokens: 1,
+  };
+  const message = {
+    id: "msg_bench0000",
+    type: "message",
+    role: "assistant",
+    model: "claude-bench",
+    content: [],
+    usage,
+  };
+  return [
+    named("message_start", { message }),
+    named("content_block_start", { index: 0, content_block: { type: "text", text: "" } }),
+    named("ping", {}),
+    ...words.map((text, n) =>
+      named("content_block_delta", { index: 0, delta: { type: "text_delta", text } }, n % 12),
+    ),
+    named("content_block_stop", { index: 0 }),
+    named("message_delta", { delta: { stop_reason: "end_turn" }, usage: { output_tokens: words.length } }),
+    named("message_stop", {}),
+  ];
+}
+
+/** A stream as the writes it is sent in: the first carries the head, the last the end of the body. */
+function streamWrites({ chunks, eventsPerWrite, events: eventsOf }) {
+  const events = eventsOf(Array.from({ length: chunks }, (_, n) => ` word${n}`));
   const writes = ["HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"];
   events.forEach((text, n) => {
     const frame = `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
@@ -81,13 +116,15 @@ function streamWrites({ chunks, eventsPerWrite }) {
 const behaviours = new Map();
 
 function behaviourOf(head) {
-  const segment = head.slice(head.indexOf("/") + 1, head.indexOf("/", head.indexOf("/") + 1));
-  let behaviour = behaviours.get(segment);
+  const path = head.slice(head.indexOf("/") + 1, head.indexOf(" HTTP/"));
+  const segment = path.slice(0, path.indexOf("/"));
+  let behaviour = behaviours.get(path);
   if (behaviour === undefined) {
     const match = /^c(\d+)-b(\d+)-i(\d+)$/.exec(segment);
     const [chunks, eventsPerWrite, pauseMs] = match ? match.slice(1).map(Number) : [50, 1, 0];
-    behaviour = { writes: streamWrites({ chunks, eventsPerWrite }), pauseMs };
-    if (behaviours.size < 100) behaviours.set(segment, behaviour);
+    const events = path.endsWith("/messages") ? anthropicEvents : openAiEvents;
+    behaviour = { writes: streamWrites({ chunks, eventsPerWrite, events }), pauseMs };
+    if (behaviours.size < 100) behaviours.set(path, behaviour);
   }
   return behaviour;
 }

@@ -1,4 +1,7 @@
-/** Streams of 50 chunks sent without a pause, beside a bare proxy that passes the bytes unread. */
+/**
+ * Streams of 50 chunks sent without a pause, OpenAI's passed through and Anthropic's translated, beside a bare proxy that
+ * passes the bytes unread.
+ */
 import { bareProxy, gateway } from "../contestants.ts";
 import { guardedEndpoint } from "../gateway-config.ts";
 import { type Bench, inRounds, measure } from "../measure.ts";
@@ -15,11 +18,20 @@ export const title =
 export async function run(bench: Bench): Promise<Row[]> {
   const url = bench.lab.upstreamUrl({ chunks, eventsPerWrite: 1, pauseMs: 0 });
   const call = gatewayRequest("stream", message(1024), true);
+  // Anthropic's base URL has no version in it.
+  const anthropic = { provider: "anthropic", url: url.replace(/\/v1$/, "") } as const;
+  const endpoint = { slug: "stream", credential: "upstream" };
   const plans = [
     gateway(bench.lab, {
       name: "gateway",
       credentials: { upstream: url },
-      endpoints: [guardedEndpoint({ slug: "stream", credential: "upstream" }, 20)],
+      endpoints: [guardedEndpoint(endpoint, 20)],
+      probe: call,
+    }),
+    gateway(bench.lab, {
+      name: "gateway, translating",
+      credentials: { upstream: anthropic },
+      endpoints: [guardedEndpoint({ ...endpoint, provider: "anthropic" }, 20)],
       probe: call,
     }),
     bareProxy("dispatch", url, proxyRequest(message(1024), true)),
@@ -29,13 +41,19 @@ export async function run(bench: Bench): Promise<Row[]> {
     const { callsPerSecond, cpuUsPerCall } = await measure(bench, target, load);
     return { streamsPerSecond: callsPerSecond, chunkUs: cpuUsPerCall / chunks };
   });
-  const [ours = [], dispatch = []] = samples;
+  const [ours = [], translated = [], dispatch = []] = samples;
   return [
     ratio(
       "CPU/chunk, gateway : dispatch proxy",
       column(ours, "chunkUs"),
       column(dispatch, "chunkUs"),
       atMost(1.4),
+    ),
+    ratio(
+      "CPU/chunk, translated : passed through",
+      column(translated, "chunkUs"),
+      column(ours, "chunkUs"),
+      atMost(2),
     ),
     ...plans.flatMap(({ name }, n) => [
       figure(`${name}, CPU`, "us/chunk", column(samples[n] ?? [], "chunkUs")),
