@@ -11,7 +11,9 @@ import prepare from "../../plugins/prepare.ts";
 import promptInjection from "../../plugins/prompt-injection.ts";
 import record from "../../plugins/record.ts";
 import validate from "../../plugins/validate.ts";
+import anthropic from "../../providers/anthropic.ts";
 import cohere from "../../providers/cohere.ts";
+import google from "../../providers/google.ts";
 import groq from "../../providers/groq.ts";
 import mistral from "../../providers/mistral.ts";
 import mock from "../../providers/mock.ts";
@@ -34,6 +36,8 @@ export const BUILT_IN: readonly Plugin[] = [
   check,
   record,
   openai,
+  anthropic,
+  google,
   mistral,
   groq,
   together,

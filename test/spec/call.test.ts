@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { monthOf } from "../../src/base/month.ts";
 import { ConfigError } from "../../src/index.ts";
 import {
+  fakeUpstream,
   garbageAnswer,
   hangUpAnswer,
   jsonAnswer,
@@ -91,6 +92,26 @@ verifies(
     }
   },
 );
+
+verifies("failover.on.498", "a 498 of Groq is a full house, one of Cohere a bad key", async (t) => {
+  const groq = await fakeUpstream();
+  t.after(() => groq.close());
+  groq.answer(statusAnswer(498, { error: { message: "capacity exceeded" } }));
+  const full = ["groq", "cohere"].map((key) => ({
+    name: key,
+    provider: key,
+    api_key: "key-of-nobody",
+    base_url: groq.url,
+  }));
+  const g = await startGateway(t, {
+    credentials: full,
+    endpoints: full.map(({ name, provider }) => ({ name, provider, model: "m", credential: name, failover })),
+  });
+  g.provider.says("Yes.");
+  assert.equal(assertAnswered(await g.call(hello, { slug: "groq" })), "Yes.");
+  const refused = await g.call(hello, { slug: "cohere" });
+  assertRefused(refused, 502, "Provider call failed: Cohere 498: capacity exceeded");
+});
 
 verifies("failure.detail", "with failover the refusal's detail lists every attempt", async (t) => {
   const g = await startGateway(t, {

@@ -1,13 +1,11 @@
 /** Rules about asking providers: adapters, failures and their words, failover, disabled ones, the mock. */
-import { later, rules } from "./rule.ts";
+import { rules } from "./rule.ts";
 
 export const PROVIDERS = {
   ...rules("SPEC What the service does", {
     "provider.openai": "Provider `openai` answers whole and streamed.",
     "provider.finish-reasons": "A provider's finish reasons become stop, length, tool_calls or error.",
     "provider.usage": "Prompt, completion and total tokens of the provider reach the client.",
-  }),
-  ...later(2, "SPEC What the service does", {
     "provider.anthropic": "Provider `anthropic` answers whole and streamed.",
     "provider.google": "Provider `google` answers whole and streamed.",
     "provider.mistral": "Provider `mistral` answers whole and streamed.",
@@ -30,6 +28,7 @@ export const PROVIDERS = {
     "failover.on.5xx": "A 500, 503 or 529 moves on.",
     "failover.on.429": "A 429 moves on.",
     "failover.on.408": "A 408 moves on.",
+    "failover.on.498": "Groq's 498 moves on; Cohere's, a bad key, does not.",
     "failover.on.timeout": "A provider that sends no head in `first_byte_timeout_ms` moves on.",
     "failover.on.timeout.whole": "A provider that does not finish a whole answer in `timeout_ms` moves on.",
     "failover.on.network": "A refused or reset connection moves on.",
@@ -66,8 +65,5 @@ export const PROVIDERS = {
     "provider.breaker.trial": "After 30 s one trial call decides.",
     "provider.breaker.last": "The last target left is never skipped.",
     "provider.keep-alive": "Calls to one origin share connections.",
-  }),
-  ...later(2, "CONTRACT 5", {
-    "failover.on.498": "Groq's 498 moves on.",
   }),
 };

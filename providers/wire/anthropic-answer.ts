@@ -1,0 +1,85 @@
+/** Reads Anthropic's whole answers, and the words and numbers that its streams end with too. Pure, and wary. */
+import type { ChatResult, FinishReason, ProviderFailure, ToolCall, Usage } from "sluice/plugin";
+import {
+  count,
+  errorWithin,
+  isPresent,
+  type Json,
+  parsed,
+  record,
+  records,
+  shortReason,
+  textOf,
+  unusable,
+} from "sluice/plugin";
+
+/** Text of a 2xx answer. */
+export function decodeAnthropic(text: string, newId: () => string): ChatResult | ProviderFailure {
+  const answer = parsed(text);
+  if (answer === undefined) return unusable("the answer is not JSON");
+  if (isPresent(answer["error"])) return errorWithin(shortReason(answer["error"]));
+  if (!Array.isArray(answer["content"])) return unusable("the answer has no content");
+  let content = "";
+  const toolCalls: ToolCall[] = [];
+  for (const block of records(answer["content"])) {
+    if (block["type"] === "text") content += textOf(block["text"]);
+    else if (block["type"] === "tool_use") toolCalls.push(toolCallOf(block, newId));
+  }
+  return {
+    id: textOf(answer["id"]),
+    model: textOf(answer["model"]),
+    content,
+    ...(toolCalls.length > 0 && { toolCalls }),
+    ...finish(textOf(answer["stop_reason"]), { text: content !== "", calls: toolCalls.length > 0 }),
+    usage: usageOf(record(answer["usage"])),
+  };
+}
+
+function toolCallOf(block: Json, newId: () => string): ToolCall {
+  return {
+    id: textOf(block["id"]) || newId(),
+    name: textOf(block["name"]),
+    arguments: JSON.stringify(record(block["input"]) ?? {}),
+  };
+}
+
+/** `pause_turn` pauses the tools of Anthropic's own, which nobody asks for here. */
+const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
+  ["end_turn", "stop"],
+  ["stop_sequence", "stop"],
+  ["pause_turn", "stop"],
+  ["max_tokens", "length"],
+  ["model_context_window_exceeded", "length"],
+  ["tool_use", "tool_calls"],
+  ["refusal", "error"],
+]);
+
+export interface End {
+  readonly finishReason: FinishReason;
+  readonly providerFinishReason: string | undefined;
+}
+
+/** The rules of CONTRACT section 5 for what an answer ended with. */
+export function finish(word: string, seen: { readonly text: boolean; readonly calls: boolean }): End {
+  const known = FINISH_REASONS.get(word) ?? (seen.text || seen.calls ? "stop" : "error");
+  const finishReason =
+    known === "stop" && seen.calls ? "tool_calls" : known === "tool_calls" && !seen.calls ? "error" : known;
+  return { finishReason, providerFinishReason: word === "" ? undefined : word };
+}
+
+/** Anthropic counts what it read from its cache, and what it wrote into it, beside the input and not within it. */
+export function usageOf(usage: Json | undefined): Usage | undefined {
+  if (usage === undefined) return undefined;
+  const cachedPromptTokens = count(usage["cache_read_input_tokens"]);
+  const cacheWriteTokens = count(usage["cache_creation_input_tokens"]);
+  const promptTokens = count(usage["input_tokens"]) + cachedPromptTokens + cacheWriteTokens;
+  const completionTokens = count(usage["output_tokens"]);
+  return {
+    promptTokens,
+    completionTokens,
+    totalTokens: promptTokens + completionTokens,
+    cachedPromptTokens,
+    cacheWriteTokens,
+    reasoningTokens: count(record(usage["output_tokens_details"])?.["thinking_tokens"]),
+  };
+}

@@ -1,0 +1,165 @@
+/**
+ * Writes bodies for Anthropic. By hand: of an ordinary call only its texts go through JSON.stringify, which is the dear
+ * part. How models differ stands in anthropic-models.ts.
+ */
+import {
+  type CallOptions,
+  type Content,
+  type Json,
+  type JsonSchema,
+  type Message,
+  type ProviderRequest,
+  parsed,
+  type Tool,
+  type ToolChoice,
+} from "sluice/plugin";
+import { type AnthropicModel, anthropicModel } from "./anthropic-models.ts";
+import { anthropicSchema } from "./anthropic-schema.ts";
+import { dialogueOf, imageWithin, isSaid, type Turn } from "./dialogue.ts";
+import { Memory } from "./memory.ts";
+
+interface KnownModel extends AnthropicModel {
+  /** `{"model":"…","max_tokens":` */
+  readonly head: string;
+}
+
+const AUTO = { type: "auto" } as const;
+
+export class AnthropicBody {
+  readonly #models = new Memory<KnownModel>((name) => ({
+    ...anthropicModel(name),
+    head: `{"model":${JSON.stringify(name)},"max_tokens":`,
+  }));
+  readonly #systems = new Memory((system) => `,"system":${JSON.stringify(system)}`);
+  readonly #formats = new WeakMap<object, string>();
+  /** Members sent with every call, each behind its comma. */
+  readonly #members: string;
+
+  constructor(cacheTtl: string | undefined) {
+    this.#members = cacheTtl === undefined ? "" : `,"cache_control":{"type":"ephemeral","ttl":"${cacheTtl}"}`;
+  }
+
+  encode(request: ProviderRequest, stream: boolean): string {
+    const { temperature, topP, maxOutputTokens, responseSchema, options } = request;
+    const model = this.#models.of(request.model);
+    const { system, turns } = dialogueOf(request.messages);
+    let body = model.head + (maxOutputTokens ?? model.outputTokensMax);
+    if (isSaid(system)) body += this.#systems.of(system);
+    body += `,"messages":[${turnsJson(turns)}]`;
+    if (temperature !== undefined) body += `,"temperature":${temperature}`;
+    if (topP !== undefined) body += `,"top_p":${topP}`;
+    if (responseSchema !== undefined && model.schema) body += this.#format(responseSchema);
+    if (options !== undefined) body += optionsJson(options, model);
+    body += this.#members;
+    return stream ? `${body},"stream":true}` : `${body}}`;
+  }
+
+  #format(schema: JsonSchema): string {
+    if (typeof schema !== "object") return "";
+    let json = this.#formats.get(schema);
+    if (json === undefined) {
+      const taken = anthropicSchema(schema);
+      const config = { format: { type: "json_schema", schema: taken } };
+      json = taken === undefined ? "" : `,"output_config":${JSON.stringify(config)}`;
+      this.#formats.set(schema, json);
+    }
+    return json;
+  }
+}
+
+/** Turns that say nothing are left out: no text may be empty, and neighbours of one side are taken. */
+function turnsJson(turns: readonly Turn[]): string {
+  let json = "";
+  turns.forEach(({ side, messages }, n) => {
+    // An answer to go on with may not end in white space.
+    const trims = side === "assistant" && n === turns.length - 1;
+    const content = contentJson(messages, trims);
+    if (content === "") return;
+    json += `${json === "" ? "" : ","}{"role":"${side}","content":${content}}`;
+  });
+  return json;
+}
+
+function contentJson(messages: readonly Message[], trims: boolean): string {
+  const [only] = messages;
+  const isPlain = messages.length === 1 && only?.role !== "tool" && only?.toolCalls === undefined;
+  if (isPlain && typeof only?.content === "string") {
+    const text = trims ? only.content.trimEnd() : only.content;
+    return isSaid(text) ? JSON.stringify(text) : "";
+  }
+  const blocks = messages.flatMap(blocksOf);
+  const last = blocks.at(-1);
+  if (trims && typeof last?.["text"] === "string") last["text"] = last["text"].trimEnd();
+  return blocks.length === 0 ? "" : JSON.stringify(blocks);
+}
+
+type Block = Record<string, unknown>;
+
+function blocksOf({ role, content, toolCalls = [], toolCallId = "" }: Message): Block[] {
+  if (role === "tool") {
+    const result = typeof content === "string" ? content : partsOf(content);
+    return [{ type: "tool_result", tool_use_id: wireId(toolCallId), content: result }];
+  }
+  const calls = toolCalls.map(({ id, name, arguments: text }) => ({
+    type: "tool_use",
+    id: wireId(id),
+    name,
+    input: parsed(text) ?? {},
+  }));
+  return [...partsOf(content), ...calls];
+}
+
+function partsOf(content: Content): Block[] {
+  if (typeof content === "string") return isSaid(content) ? [{ type: "text", text: content }] : [];
+  return content
+    .filter((part) => part.type === "image" || isSaid(part.text))
+    .map((part) =>
+      part.type === "text"
+        ? { type: "text", text: part.text }
+        : { type: "image", source: imageSource(part.url) },
+    );
+}
+
+function imageSource(url: string): Json {
+  const image = imageWithin(url);
+  return image === undefined
+    ? { type: "url", url }
+    : { type: "base64", media_type: image.mediaType, data: image.base64 };
+}
+
+/** Letters, digits, `_` and `-` are taken; what Google's ids carry behind a tilde is for Google. */
+function wireId(id: string): string {
+  return id.replace(/~.*$/s, "").replace(/[^\w-]/g, "_") || "_";
+}
+
+function optionsJson(options: CallOptions, model: AnthropicModel): string {
+  const stop = options.stop?.filter(isSaid) ?? [];
+  const members = { stop_sequences: stop.length === 0 ? undefined : stop, ...toolsOf(options, model) };
+  const json = JSON.stringify(members).slice(1, -1);
+  return json === "" ? "" : `,${json}`;
+}
+
+function toolsOf(options: CallOptions, { forcedTool }: AnthropicModel): Json | undefined {
+  const { tools = [], toolChoice, parallelToolCalls } = options;
+  if (tools.length === 0) return undefined;
+  const named = typeof toolChoice === "object" ? toolChoice.name : undefined;
+  // Where no tool can be required, the one that is wanted is offered alone.
+  const offered = named === undefined || forcedTool ? tools : tools.filter(({ name }) => name === named);
+  const alone = parallelToolCalls === false && toolChoice !== "none";
+  const choice = toolChoice === undefined && !alone ? undefined : choiceOf(toolChoice, forcedTool);
+  return {
+    tools: offered.map(toolJson),
+    tool_choice: alone ? { ...choice, disable_parallel_tool_use: true } : choice,
+  };
+}
+
+function choiceOf(choice: ToolChoice = "auto", forcedTool: boolean): Json {
+  if (choice === "none") return { type: "none" };
+  if (choice === "auto" || !forcedTool) return AUTO;
+  return choice === "required" ? { type: "any" } : { type: "tool", name: choice.name };
+}
+
+function toolJson({ name, description, parameters }: Tool): Json {
+  const schema = typeof parameters === "object" ? parameters : { properties: {} };
+  return { name, description, input_schema: { type: "object", ...schema } };
+}

@@ -1,0 +1,156 @@
+/** Reads the events of an answer that Anthropic streams. What they mean stands in `type`. Pure, and wary. */
+import type { ChatChunk, ProviderFailure, StreamDecoder, ToolCallDelta } from "sluice/plugin";
+import {
+  errorWithin,
+  eventChunk,
+  isPresent,
+  type Json,
+  parsed,
+  record,
+  shortReason,
+  textOf,
+  unusable,
+} from "sluice/plugin";
+import { finish, usageOf } from "./anthropic-answer.ts";
+import { PaddedText } from "./padded-text.ts";
+
+/** Calls of one answer; a server that sends more is not believed. */
+const CALLS_MAX = 256;
+
+/** A tool call that has begun. */
+interface OpenCall {
+  readonly index: number;
+  readonly id: string;
+  /** What its arguments are if no part of them comes. undefined: one has come. */
+  whole: string | undefined;
+}
+
+/** State of one streamed answer. */
+export class AnthropicDecoder implements StreamDecoder {
+  id = "";
+  model = "";
+  /** `message_stop` came. */
+  complete = false;
+  readonly #newId: () => string;
+  readonly #plain = new PaddedText();
+  /** By Anthropic's index, which counts texts and thoughts too. */
+  readonly #open = new Map<unknown, OpenCall>();
+  #calls = 0;
+  #text = false;
+  #usage: Json | undefined;
+  #stopReason = "";
+
+  constructor(newId: () => string) {
+    this.#newId = newId;
+  }
+
+  event(name: string, text: string, out: ChatChunk[]): ProviderFailure | undefined {
+    if (this.complete) return undefined;
+    const plain = this.#plain.of(text);
+    if (plain !== undefined) {
+      this.#say(plain, out);
+      return undefined;
+    }
+    const event = parsed(text);
+    if (event === undefined) return unusable("an event of the answer is not JSON");
+    if (name === "error" || isPresent(event["error"])) return errorWithin(shortReason(event));
+    switch (textOf(event["type"]) || name) {
+      case "message_start":
+        this.#start(record(event["message"]));
+        return undefined;
+      case "content_block_start":
+        return this.#begin(event["index"], record(event["content_block"]), out);
+      case "content_block_delta":
+        this.#goOn(event, text, out);
+        return undefined;
+      case "content_block_stop":
+        this.#close(event["index"], out);
+        return undefined;
+      case "message_delta":
+        this.#stopReason = textOf(record(event["delta"])?.["stop_reason"]) || this.#stopReason;
+        this.#use(record(event["usage"]));
+        return undefined;
+      case "message_stop":
+        this.#end(out);
+        return undefined;
+      default:
+        // Pings, and what later versions add.
+        return undefined;
+    }
+  }
+
+  /** Proxies send a second start, of the same answer or of one that they go on with: it changes nothing. */
+  #start(message: Json | undefined): void {
+    this.id ||= textOf(message?.["id"]);
+    this.model ||= textOf(message?.["model"]);
+    if (this.#usage === undefined) this.#use(record(message?.["usage"]));
+  }
+
+  /** Counts are of the whole answer so far; a count that is left out, or null, still holds. */
+  #use(usage: Json | undefined): void {
+    if (usage === undefined) return;
+    const told = Object.entries(usage).filter(([, count]) => isPresent(count));
+    this.#usage = { ...this.#usage, ...Object.fromEntries(told) };
+  }
+
+  #begin(theirs: unknown, block: Json | undefined, out: ChatChunk[]): ProviderFailure | undefined {
+    if (block?.["type"] === "text") this.#say(textOf(block["text"]), out);
+    if (block?.["type"] !== "tool_use") return undefined;
+    const id = textOf(block["id"]) || this.#newId();
+    if (this.#open.get(theirs)?.id === id) return undefined;
+    if (this.#calls === CALLS_MAX) return unusable("the answer asks for too many tools");
+    this.#close(theirs, out);
+    const index = this.#calls++;
+    this.#open.set(theirs, { index, id, whole: JSON.stringify(record(block["input"]) ?? {}) });
+    push(out, { index, id, name: textOf(block["name"]), arguments: "" });
+    return undefined;
+  }
+
+  #goOn(event: Json, raw: string, out: ChatChunk[]): void {
+    const delta = record(event["delta"]);
+    if (delta?.["type"] === "text_delta") {
+      const text = textOf(delta["text"]);
+      this.#say(text, out);
+      this.#plain.learn(raw, text, textDeltaOf);
+    } else if (delta?.["type"] === "input_json_delta") {
+      const call = this.#open.get(event["index"]);
+      const text = textOf(delta["partial_json"]);
+      if (call === undefined || text === "") return;
+      call.whole = undefined;
+      push(out, { index: call.index, id: undefined, name: undefined, arguments: text });
+    }
+  }
+
+  /** A tool that wants no arguments gets no part of any. */
+  #close(theirs: unknown, out: ChatChunk[]): void {
+    const call = this.#open.get(theirs);
+    if (call === undefined) return;
+    this.#open.delete(theirs);
+    const { index, whole } = call;
+    if (whole !== undefined) push(out, { index, id: undefined, name: undefined, arguments: whole });
+  }
+
+  #say(text: string, out: ChatChunk[]): void {
+    if (text === "") return;
+    this.#text = true;
+    out.push(eventChunk(text, undefined));
+  }
+
+  #end(out: ChatChunk[]): void {
+    this.complete = true;
+    for (const theirs of [...this.#open.keys()]) this.#close(theirs, out);
+    const end = finish(this.#stopReason, { text: this.#text, calls: this.#calls > 0 });
+    out.push({ ...eventChunk("", undefined), ...end, usage: usageOf(this.#usage) });
+  }
+}
+
+function textDeltaOf(text: string): string | undefined {
+  const event = parsed(text);
+  const delta = record(event?.["delta"]);
+  const isText = event?.["type"] === "content_block_delta" && delta?.["type"] === "text_delta";
+  return isText && !isPresent(event["error"]) ? textOf(delta["text"]) : undefined;
+}
+
+function push(out: ChatChunk[], toolCall: ToolCallDelta): void {
+  out.push({ ...eventChunk("", undefined), toolCalls: [toolCall] });
+}

@@ -1,0 +1,61 @@
+/**
+ * A conversation as vendors want it that know two sides only: what the system says apart, and neighbouring messages of
+ * one side as one turn. Leaves what a message says to those who write it.
+ */
+import { contentText, type Message } from "sluice/plugin";
+
+export interface Turn {
+  readonly side: "user" | "assistant";
+  /** Results of tools first, since they answer the turn before; else in their order. */
+  readonly messages: readonly Message[];
+}
+
+export interface Dialogue {
+  /** All system messages, a blank line between two; "" when there is none. */
+  readonly system: string;
+  readonly turns: readonly Turn[];
+}
+
+export function dialogueOf(messages: readonly Message[]): Dialogue {
+  let system = "";
+  const turns: { readonly side: Turn["side"]; readonly messages: Message[] }[] = [];
+  for (const message of messages) {
+    if (message.role === "system") {
+      const text = contentText(message.content);
+      system += system === "" || text === "" ? text : `\n\n${text}`;
+      continue;
+    }
+    const side = message.role === "assistant" ? "assistant" : "user";
+    const last = turns.at(-1);
+    if (last?.side === side) put(last.messages, message);
+    else turns.push({ side, messages: [message] });
+  }
+  // Neither vendor answers where nobody has spoken.
+  if (turns.length === 0) return { system: "", turns: [userTurn(system)] };
+  return { system, turns };
+}
+
+function put(messages: Message[], message: Message): void {
+  const place = message.role === "tool" ? messages.findIndex(({ role }) => role !== "tool") : -1;
+  messages.splice(place === -1 ? messages.length : place, 0, message);
+}
+
+function userTurn(content: string): Turn {
+  return { side: "user", messages: [{ role: "user", content }] };
+}
+
+/** False for what holds nothing but white space, which vendors refuse. */
+export function isSaid(text: string): boolean {
+  return /\S/.test(text);
+}
+
+const DATA_URL = /^data:([^;,]+)[^,]*;base64,/;
+
+/** An image that its URL holds, in base64; undefined for one that is elsewhere. */
+export function imageWithin(
+  url: string,
+): { readonly mediaType: string; readonly base64: string } | undefined {
+  const head = DATA_URL.exec(url);
+  if (head === null) return undefined;
+  return { mediaType: head[1] ?? "", base64: url.slice(head[0].length) };
+}

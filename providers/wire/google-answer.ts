@@ -1,0 +1,115 @@
+/** Reads Google's answers: whole ones and events of a stream have one shape. Pure, and wary: every field may be missing. */
+import type { ChatResult, FinishReason, ProviderFailure, ToolCall, Usage } from "sluice/plugin";
+import { count, firstOf, type Json, parsedValue, record, records, textOf, unusable } from "sluice/plugin";
+import { callIdOf } from "./google-call-id.ts";
+import { errorIn } from "./google-failure.ts";
+
+/** Calls of one answer; a server that sends more is not believed. */
+export const CALLS_MAX = 256;
+export const TOO_MANY_CALLS = "the answer asks for too many tools";
+
+/** Text of a 2xx answer. */
+export function decodeGoogle(text: string, newId: () => string): ChatResult | ProviderFailure {
+  const value = parsedValue(text);
+  const failed = errorIn(value);
+  if (failed !== undefined) return failed;
+  const answer = record(value);
+  if (answer === undefined) return unusable("the answer is not JSON");
+  const word = endOf(answer);
+  if (word === "" && firstOf(answer["candidates"]) === undefined) {
+    return unusable("the answer has no candidates");
+  }
+  const { text: content, toolCalls } = saidIn(answer, newId);
+  if (toolCalls.length > CALLS_MAX) return unusable(TOO_MANY_CALLS);
+  return {
+    id: textOf(answer["responseId"]),
+    model: textOf(answer["modelVersion"]),
+    content,
+    ...(toolCalls.length > 0 && { toolCalls }),
+    ...finish(word, { text: content !== "", calls: toolCalls.length > 0 }),
+    usage: usageIn(answer),
+  };
+}
+
+/** What an answer or event says: thoughts are no part of it. */
+export function saidIn(
+  answer: Json,
+  newId: () => string,
+): { readonly text: string; readonly toolCalls: readonly ToolCall[] } {
+  let text = "";
+  const toolCalls: ToolCall[] = [];
+  const content = record(firstOf(answer["candidates"])?.["content"]);
+  for (const part of records(content?.["parts"])) {
+    const call = record(part["functionCall"]);
+    if (call !== undefined) {
+      const id = callIdOf(textOf(call["id"]), textOf(part["thoughtSignature"]), newId);
+      const args = JSON.stringify(record(call["args"]) ?? {});
+      toolCalls.push({ id, name: textOf(call["name"]), arguments: args });
+    } else if (part["thought"] !== true) text += textOf(part["text"]);
+  }
+  return { text, toolCalls };
+}
+
+/** The word that an answer ends with: why it stopped, or why its prompt was not answered at all; "" for none. */
+export function endOf(answer: Json): string {
+  return (
+    textOf(firstOf(answer["candidates"])?.["finishReason"]) ||
+    textOf(record(answer["promptFeedback"])?.["blockReason"])
+  );
+}
+
+const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
+  ["STOP", "stop"],
+  ["MAX_TOKENS", "length"],
+  // More could be asked for with a token of Google's own.
+  ["CONTINUATION", "length"],
+  ...(
+    [
+      "FINISH_REASON_UNSPECIFIED",
+      "SAFETY",
+      "RECITATION",
+      "LANGUAGE",
+      "OTHER",
+      "BLOCKLIST",
+      "PROHIBITED_CONTENT",
+      "SPII",
+      "MALFORMED_FUNCTION_CALL",
+      "MALFORMED_RESPONSE",
+      "UNEXPECTED_TOOL_CALL",
+      "TOO_MANY_TOOL_CALLS",
+      "NO_IMAGE",
+      "IMAGE_SAFETY",
+      "IMAGE_PROHIBITED_CONTENT",
+      "IMAGE_RECITATION",
+      "IMAGE_OTHER",
+    ] as const
+  ).map((word): [string, FinishReason] => [word, "error"]),
+]);
+
+export interface End {
+  readonly finishReason: FinishReason;
+  readonly providerFinishReason: string | undefined;
+}
+
+/** The rules of CONTRACT section 5 for what an answer ended with. Google has no word for tool calls. */
+export function finish(word: string, seen: { readonly text: boolean; readonly calls: boolean }): End {
+  const known = FINISH_REASONS.get(word) ?? (seen.text || seen.calls ? "stop" : "error");
+  const finishReason = known === "stop" && seen.calls ? "tool_calls" : known;
+  return { finishReason, providerFinishReason: word === "" ? undefined : word };
+}
+
+/** Google counts thoughts beside what the model says, and leaves out what is 0. */
+export function usageIn(answer: Json): Usage | undefined {
+  const usage = record(answer["usageMetadata"]);
+  if (usage === undefined) return undefined;
+  const reasoningTokens = count(usage["thoughtsTokenCount"]);
+  const promptTokens = count(usage["promptTokenCount"]) + count(usage["toolUsePromptTokenCount"]);
+  const completionTokens = count(usage["candidatesTokenCount"]) + reasoningTokens;
+  return {
+    promptTokens,
+    completionTokens,
+    totalTokens: count(usage["totalTokenCount"]) || promptTokens + completionTokens,
+    cachedPromptTokens: count(usage["cachedContentTokenCount"]),
+    reasoningTokens,
+  };
+}

@@ -1,0 +1,205 @@
+/** Writes bodies for Google: its names for everything, and nothing that it does not know, since it refuses that. */
+import {
+  type CallOptions,
+  type Content,
+  contentText,
+  type Json,
+  type JsonSchema,
+  type Message,
+  type ProviderRequest,
+  parsed,
+  type Tool,
+  type ToolChoice,
+} from "sluice/plugin";
+import { dialogueOf, imageWithin, isSaid, type Turn } from "./dialogue.ts";
+import { readCallId } from "./google-call-id.ts";
+import { Memory } from "./memory.ts";
+
+/** What a credential says of all its calls. */
+export interface GoogleSettings {
+  readonly safety_settings?: readonly Json[];
+  readonly thinking_budget?: number;
+  readonly thinking_level?: string;
+}
+
+/** Sent where a signature is wanted and none is there, as Google documents it: the call was another vendor's. */
+const NO_SIGNATURE = "skip_thought_signature_validator";
+const STOPS_MAX = 5;
+
+/** How one model differs. */
+interface KnownModel {
+  /** Wants the system's words in the first turn, and takes no schema. */
+  readonly gemma: boolean;
+  readonly generation: number;
+  readonly thinkingConfig: Json | undefined;
+}
+
+export class GoogleBody {
+  readonly #models: Memory<KnownModel>;
+  readonly #systems = new Memory(
+    (system) => `,"systemInstruction":{"parts":[{"text":${JSON.stringify(system)}}]}`,
+  );
+  readonly #formats = new WeakMap<object, string>();
+  /** Members sent with every call, each behind its comma. */
+  readonly #members: string;
+
+  constructor(settings: GoogleSettings) {
+    this.#models = new Memory((name) => knownModel(name, settings));
+    this.#members = membersJson({ safetySettings: settings.safety_settings });
+  }
+
+  encode(request: ProviderRequest): string {
+    const { responseSchema, options } = request;
+    const model = this.#models.of(request.model);
+    const { system, turns } = dialogueOf(request.messages);
+    const named = isSaid(system) && !model.gemma;
+    let body = `{"contents":[${contentsJson(named ? turns : withWords(system, turns), model)}]`;
+    if (named) body += this.#systems.of(system);
+    let config = generationJson(request, model);
+    // Gemini 2 answers in JSON or calls tools.
+    const tools = options?.tools !== undefined && options.tools.length > 0;
+    if (!model.gemma && (model.generation >= 3 || !tools)) config += this.#format(responseSchema, options);
+    if (config !== "") body += `,"generationConfig":{${config.slice(1)}}`;
+    if (options !== undefined && tools) body += membersJson(toolsOf(options));
+    return `${body}${this.#members}}`;
+  }
+
+  #format(schema: JsonSchema | undefined, options: CallOptions | undefined): string {
+    if (typeof schema !== "object") {
+      return options?.json === true ? ',"responseMimeType":"application/json"' : "";
+    }
+    let json = this.#formats.get(schema);
+    if (json === undefined) {
+      json = `,"responseMimeType":"application/json","responseJsonSchema":${JSON.stringify(schema)}`;
+      this.#formats.set(schema, json);
+    }
+    return json;
+  }
+}
+
+function knownModel(name: string, { thinking_budget, thinking_level }: GoogleSettings): KnownModel {
+  const generation = Number(/gemini-(\d+)/.exec(name)?.[1] ?? 0);
+  const budget = generation === 2 && thinking_budget !== undefined;
+  return {
+    gemma: name.includes("gemma"),
+    generation,
+    thinkingConfig: budget
+      ? { thinkingBudget: thinking_budget }
+      : generation >= 3 && thinking_level !== undefined
+        ? { thinkingLevel: thinking_level.toUpperCase() }
+        : undefined,
+  };
+}
+
+/** Each member behind its comma; those that are undefined are left out. */
+function membersJson(members: Json): string {
+  const json = JSON.stringify(members).slice(1, -1);
+  return json === "" ? "" : `,${json}`;
+}
+
+function generationJson(request: ProviderRequest, { thinkingConfig }: KnownModel): string {
+  const { temperature, topP, maxOutputTokens, options } = request;
+  let json = "";
+  if (temperature !== undefined) json += `,"temperature":${temperature}`;
+  if (topP !== undefined) json += `,"topP":${topP}`;
+  if (maxOutputTokens !== undefined) json += `,"maxOutputTokens":${maxOutputTokens}`;
+  const { stop = [], seed } = options ?? {};
+  if (stop.length > 0) json += `,"stopSequences":${JSON.stringify(stop.slice(0, STOPS_MAX))}`;
+  if (seed !== undefined) json += `,"seed":${seed}`;
+  if (thinkingConfig !== undefined) json += `,"thinkingConfig":${JSON.stringify(thinkingConfig)}`;
+  return json;
+}
+
+/** The system's words before those of the first turn, which is the user's. */
+function withWords(system: string, turns: readonly Turn[]): readonly Turn[] {
+  if (!isSaid(system)) return turns;
+  const words: Message = { role: "user", content: `${system}\n\n` };
+  const [first, ...others] = turns;
+  return first?.side === "user"
+    ? [{ side: "user", messages: [words, ...first.messages] }, ...others]
+    : [{ side: "user", messages: [words] }, ...turns];
+}
+
+function contentsJson(turns: readonly Turn[], model: KnownModel): string {
+  /** Of the calls so far: a result goes by the name of its tool. */
+  const toolNames = new Map<string, string>();
+  let json = "";
+  for (const { side, messages } of turns) {
+    const parts = partsJson(messages, toolNames, model);
+    if (parts === "") continue;
+    json += `${json === "" ? "" : ","}{"role":"${side === "user" ? "user" : "model"}","parts":[${parts}]}`;
+  }
+  return json;
+}
+
+function partsJson(
+  messages: readonly Message[],
+  toolNames: Map<string, string>,
+  { generation }: KnownModel,
+): string {
+  let json = "";
+  for (const { role, content, toolCalls = [], toolCallId } of messages) {
+    if (role === "tool") json += `,${JSON.stringify(resultPart(content, toolCallId, toolNames))}`;
+    if (typeof content !== "string") for (const part of content) json += partJson(part, role === "tool");
+    else if (role !== "tool" && isSaid(content)) json += `,{"text":${JSON.stringify(content)}}`;
+    toolCalls.forEach(({ id, name, arguments: text }, n) => {
+      toolNames.set(id, name);
+      const told = readCallId(id);
+      // Of calls made together the first is signed.
+      const signature = told.signature ?? (generation >= 3 && n === 0 ? NO_SIGNATURE : undefined);
+      const functionCall = { id: told.id, name, args: parsed(text) ?? {} };
+      json += `,${JSON.stringify({ functionCall, thoughtSignature: signature })}`;
+    });
+  }
+  return json.slice(1);
+}
+
+/** Behind its comma; "" for text that says nothing, or that a tool's result holds already. */
+function partJson(part: Exclude<Content, string>[number], inResult: boolean): string {
+  if (part.type === "text") {
+    return inResult || !isSaid(part.text) ? "" : `,{"text":${JSON.stringify(part.text)}}`;
+  }
+  return `,${JSON.stringify(imagePart(part.url))}`;
+}
+
+/** What a tool gave, as an object: its own where it is one. */
+function resultPart(content: Content, callId = "", toolNames: ReadonlyMap<string, string>): Json {
+  const text = contentText(content);
+  const { id } = readCallId(callId);
+  const name = toolNames.get(callId) ?? callId;
+  return { functionResponse: { id, name, response: parsed(text) ?? { result: text } } };
+}
+
+const MEDIA_TYPES: ReadonlyMap<string, string> = new Map([
+  ["png", "image/png"],
+  ["jpg", "image/jpeg"],
+  ["jpeg", "image/jpeg"],
+  ["webp", "image/webp"],
+  ["gif", "image/gif"],
+  ["heic", "image/heic"],
+  ["heif", "image/heif"],
+]);
+
+function imagePart(url: string): Json {
+  const image = imageWithin(url);
+  if (image !== undefined) return { inlineData: { mimeType: image.mediaType, data: image.base64 } };
+  const ending = /\.(\w+)(?:[?#]|$)/.exec(url)?.[1]?.toLowerCase() ?? "";
+  return { fileData: { fileUri: url, mimeType: MEDIA_TYPES.get(ending) } };
+}
+
+function toolsOf({ tools = [], toolChoice }: CallOptions): Json {
+  const functionCallingConfig = toolChoice === undefined ? undefined : callingConfig(toolChoice);
+  return {
+    tools: [{ functionDeclarations: tools.map(declaration) }],
+    toolConfig: functionCallingConfig === undefined ? undefined : { functionCallingConfig },
+  };
+}
+
+function declaration({ name, description, parameters }: Tool): Json {
+  return { name, description, parametersJsonSchema: typeof parameters === "object" ? parameters : undefined };
+}
+
+function callingConfig(choice: ToolChoice): Json {
+  if (typeof choice === "object") return { mode: "ANY", allowedFunctionNames: [choice.name] };
+  return { mode: choice === "required" ? "ANY" : choice.toUpperCase() };
+}

@@ -1,0 +1,55 @@
+/** Reads the events of an answer that Google streams: each has the shape of a whole answer. Pure, and wary. */
+import type { ChatChunk, ProviderFailure, StreamDecoder, Usage } from "sluice/plugin";
+import { eventChunk, parsedValue, record, textOf, unusable } from "sluice/plugin";
+import { CALLS_MAX, endOf, finish, saidIn, TOO_MANY_CALLS, usageIn } from "./google-answer.ts";
+import { errorIn } from "./google-failure.ts";
+
+/** State of one streamed answer. */
+export class GoogleDecoder implements StreamDecoder {
+  id = "";
+  model = "";
+  readonly #newId: () => string;
+  #calls = 0;
+  #text = false;
+  #usage: Usage | undefined;
+  #word = "";
+
+  constructor(newId: () => string) {
+    this.#newId = newId;
+  }
+
+  /** A reason to stop came. Older models give one in every event: only the body's end says which was the last. */
+  get complete(): boolean {
+    return this.#word !== "";
+  }
+
+  event(_name: string, raw: string, out: ChatChunk[]): ProviderFailure | undefined {
+    const value = parsedValue(raw);
+    const failed = errorIn(value);
+    if (failed !== undefined) return failed;
+    const event = record(value);
+    if (event === undefined) return unusable("an event of the answer is not JSON");
+    this.id ||= textOf(event["responseId"]);
+    this.model ||= textOf(event["modelVersion"]);
+    this.#word = endOf(event) || this.#word;
+    // Of the whole answer so far, each time.
+    const usage = usageIn(event);
+    this.#usage = usage ?? this.#usage;
+    const { text, toolCalls } = saidIn(event, this.#newId);
+    if (text !== "") this.#text = true;
+    if (this.#calls + toolCalls.length > CALLS_MAX) return unusable(TOO_MANY_CALLS);
+    if (toolCalls.length > 0) {
+      const deltas = toolCalls.map((call) => ({ index: this.#calls++, ...call }));
+      out.push({ ...eventChunk(text, undefined), toolCalls: deltas, usage });
+    } else if (text !== "" || usage !== undefined) {
+      out.push({ ...eventChunk(text, undefined), usage });
+    }
+    return undefined;
+  }
+
+  end(out: ChatChunk[]): undefined {
+    if (!this.complete) return;
+    const end = finish(this.#word, { text: this.#text, calls: this.#calls > 0 });
+    out.push({ ...eventChunk("", undefined), ...end, usage: this.#usage });
+  }
+}
