@@ -48,7 +48,7 @@ export const anthropic = defineProvider<AnthropicOptions>({
       prompt_cache: {
         enum: ["5m", "1h"],
         description:
-          "Lets Anthropic keep each prompt for that long. Read again it costs a tenth, kept it costs more. Default: not kept.",
+          "Lets Anthropic keep prompts for that long: kept they cost more, read again a fraction. Default: not kept.",
       },
     },
   },

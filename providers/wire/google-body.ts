@@ -77,18 +77,19 @@ export class GoogleBody {
   }
 }
 
-function knownModel(name: string, { thinking_budget, thinking_level }: GoogleSettings): KnownModel {
+function knownModel(name: string, settings: GoogleSettings): KnownModel {
   const generation = Number(/gemini-(\d+)/.exec(name)?.[1] ?? 0);
-  const budget = generation === 2 && thinking_budget !== undefined;
-  return {
-    gemma: name.includes("gemma"),
-    generation,
-    thinkingConfig: budget
-      ? { thinkingBudget: thinking_budget }
-      : generation >= 3 && thinking_level !== undefined
-        ? { thinkingLevel: thinking_level.toUpperCase() }
-        : undefined,
-  };
+  return { gemma: name.includes("gemma"), generation, thinkingConfig: thinkingFor(generation, settings) };
+}
+
+/** Gemini 2.5 is told a number of tokens, later ones a level; either is refused by the others. */
+function thinkingFor(
+  generation: number,
+  { thinking_budget, thinking_level }: GoogleSettings,
+): Json | undefined {
+  if (generation === 2 && thinking_budget !== undefined) return { thinkingBudget: thinking_budget };
+  if (generation >= 3 && thinking_level !== undefined) return { thinkingLevel: thinking_level.toUpperCase() };
+  return undefined;
 }
 
 /** Each member behind its comma; those that are undefined are left out. */

@@ -67,6 +67,8 @@ export function hostWith(clock: Clock): Host & { readonly warnings: LoggedWarnin
     metrics: { counter: nothing, histogram: nothing },
     requestLog: { enabled: false, write: nothing },
     redact: nothing,
+    fetch: nothing,
+    store: { get: nothing, set: nothing, delete: nothing, increment: nothing },
   };
 }
 
