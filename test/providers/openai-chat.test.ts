@@ -91,6 +91,20 @@ test("tool calls and their results go out as the model wrote them", () => {
   );
 });
 
+test("ids of tool calls are brought to OpenAI's length, the same in a call and its result", () => {
+  const id = `call_0~${"signature".repeat(20)}`;
+  const long = "x".repeat(64);
+  const messages = [id, long].flatMap((toolCallId): ProviderRequest["messages"] => [
+    { role: "assistant", content: "", toolCalls: [{ id: toolCallId, name: "boil", arguments: "{}" }] },
+    { role: "tool", toolCallId, content: "boiling" },
+  ]);
+  const sent = JSON.stringify(sentMessages(messages));
+  assert.deepEqual(
+    [...sent.matchAll(/"(?:tool_call_)?id":"([^"]*)"/g)].map(([, sentId]) => sentId),
+    ["call_0", "call_0", long.slice(0, 40), long.slice(0, 40)],
+  );
+});
+
 test("what a caller asks for goes out under OpenAI's names", () => {
   const parameters = { type: "object", properties: { ml: { type: "integer" } } };
   const options = {

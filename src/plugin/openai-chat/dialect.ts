@@ -18,7 +18,7 @@ export interface ChatDialect {
   readonly seedField?: string;
   /** The tool choice that leaves the model no other. Default `required`. */
   readonly requiredToolChoice?: string;
-  /** How the id of a tool call is sent back, whoever made it; the same each time. Default: unchanged. */
+  /** How the id of a tool call is sent back, whoever made it; the same each time. Default: `shortId`. */
   readonly toolCallId?: (id: string) => string;
   /** Statuses on which another target may do better, beside 408, 429 and 5xx. Default: none. */
   readonly movesOn?: readonly number[];

@@ -100,7 +100,7 @@ export class BodyEncoder {
   }
 
   #richMessage({ role, content, toolCalls = [], toolCallId = "" }: Message): object {
-    const { toolCallId: sent = (id: string) => id } = this.#dialect;
+    const { toolCallId: sent = shortId } = this.#dialect;
     if (role === "user") return { role, content: partsOf(content) };
     const text = contentText(content);
     if (role === "tool") return { role, tool_call_id: sent(toolCallId), content: text };
@@ -140,6 +140,14 @@ export class BodyEncoder {
     }
     return json;
   }
+}
+
+/** OpenAI takes 40 characters. An id of Google's carries more than that behind a tilde, which is for Google alone. */
+const ID_CHARACTERS_MAX = 40;
+
+function shortId(id: string): string {
+  const end = id.indexOf("~");
+  return id.slice(0, end < 0 ? ID_CHARACTERS_MAX : Math.min(end, ID_CHARACTERS_MAX));
 }
 
 function membersJson(members: JsonMembers): string {
