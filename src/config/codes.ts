@@ -155,11 +155,6 @@ export const CODES = {
     explanation:
       "Loading failed for a reason outside the configuration, such as a lack of memory. The log says more.",
   },
-  E0320: {
-    title: "not in this version",
-    explanation:
-      "The key asks for a safeguard that this version does not have yet; running without it would mislead.",
-  },
 
   // Warnings.
   W0101: {

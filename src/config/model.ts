@@ -56,6 +56,8 @@ export interface StateConfig {
   readonly key_prefix: string;
   readonly on_unavailable: "deny" | "allow";
   readonly max_sessions: number;
+  /** Of a store that a plugin registers. */
+  readonly options: Readonly<Record<string, unknown>>;
 }
 
 /** A module that registers plugins. `version` is the hash of a local file's text: a changed file is loaded anew. */

@@ -4,6 +4,7 @@
  */
 import { numericId, uuidV5 } from "../base/ids.ts";
 import type { Money } from "../base/money.ts";
+import { derivedTokenId } from "../base/token.ts";
 import { optionsBesideUse } from "./check/options.ts";
 import { fill } from "./defaults.ts";
 import type {
@@ -140,7 +141,7 @@ function resolveProject(project: FilledProject, resolution: Resolution): Project
 
 function resolveToken(token: FilledToken, tree: Tree): TokenConfig {
   const hash = (token.hash ?? "").toLowerCase();
-  const id = token.id === null ? hash.slice("sha256:".length, "sha256:".length + 12) : String(token.id);
+  const id = token.id === null ? derivedTokenId(hash) : String(token.id);
   const { scopes, is_active } = token;
   const expires_at = token.expires_at === null ? null : Date.parse(token.expires_at);
   const monthly_budget_usd_cap = usd(tree, token, "monthly_budget_usd_cap");

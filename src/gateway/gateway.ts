@@ -77,9 +77,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   if (loaded.config === undefined || loaded.errors.length > 0) {
     throw new ConfigError(loaded.errors, loaded.warnings);
   }
-  const platform = createPlatform(loaded.config, options);
+  const platform = await createPlatform(loaded.config, loaded.registry, options);
   const gateway = new RunningGateway(options, platform, loaded.config);
-  await gateway.begin(loaded);
+  try {
+    await gateway.begin(loaded);
+  } catch (error) {
+    await gateway.stop();
+    throw error;
+  }
   return gateway;
 }
 
@@ -293,6 +298,7 @@ class RunningGateway implements Gateway, SurfaceContext {
     this.config = usable;
     this.warnings = warnings;
     this.rt.log.setLevel(config.log.level);
+    this.rt.http.allow(config.network.allow);
     previous?.retire();
     this.#lastReload = { at: this.#now(), ok: true, errors: [] };
     this.rt.metrics.reloaded({ ok: true, at: this.rt.clock.nowMs(), hash, generation: number });
@@ -337,6 +343,7 @@ class RunningGateway implements Gateway, SurfaceContext {
     deadline.cancel();
     this.#current?.retire();
     await this.#upstream?.then((client) => client.close());
+    this.rt.http.close();
     await this.rt.store.close();
     this.rt.metrics.close();
     this.rt.log.flush();

@@ -2,7 +2,8 @@
  * Loads configurations beside the calls: parsing YAML and compiling schemas is synchronous work of up to seconds, so
  * reloads run in a worker thread. The thread is started when it is needed and ended when it has been idle.
  */
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
+import { startThread } from "../base/thread.ts";
 import { loadRegistry } from "../compile/registry.ts";
 import type { LoadOutcome, LoadRequest } from "../config/load.ts";
 import type { Clock, Timer } from "../plugin/index.ts";
@@ -29,7 +30,7 @@ export class Loader {
   /** One at a time: the caller waits for each load before the next. Rejects when the thread dies or takes too long. */
   async load(request: LoadRequest): Promise<Loaded> {
     this.#idle?.cancel();
-    const worker = (this.#worker ??= startWorker());
+    const worker = (this.#worker ??= startThread(new URL("./loader-worker.ts", import.meta.url)));
     try {
       const answer = await this.#ask(worker, request);
       if ("error" in answer) throw new Error(answer.error);
@@ -72,20 +73,4 @@ export class Loader {
     worker.on("error", () => undefined);
     void worker.terminate();
   }
-}
-
-function startWorker(): Worker {
-  const worker = import.meta.url.endsWith(".ts")
-    ? sourceWorker()
-    : new Worker(new URL("./loader-worker.js", import.meta.url));
-  worker.unref();
-  return worker;
-}
-
-/** In development the worker is TypeScript too, and tsx must be asked for anew in each thread. */
-function sourceWorker(): Worker {
-  const tsx = JSON.stringify(import.meta.resolve("tsx/esm/api"));
-  const entry = JSON.stringify(new URL("./loader-worker.ts", import.meta.url).href);
-  const source = `import(${tsx}).then(({ register }) => { register(); return import(${entry}); })`;
-  return new Worker(source, { eval: true });
 }

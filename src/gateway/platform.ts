@@ -2,12 +2,14 @@
 import { randomUUID } from "node:crypto";
 import { systemClock } from "../base/clock.ts";
 import type { Platform } from "../compile/host.ts";
+import type { Registry } from "../compile/registry.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import type { Clock, Random } from "../plugin/index.ts";
 import { createLog, type Log } from "../record/log.ts";
 import { createMetrics, type GatewayMetrics } from "../record/metrics.ts";
 import { memoryStore } from "../state/memory.ts";
 import type { StateStore } from "../state/store.ts";
+import { type GuardedHttp, guardedHttp } from "../upstream/guarded-http.ts";
 
 export interface PlatformOptions {
   /** Default: the machine's. */
@@ -21,19 +23,55 @@ export interface PlatformOptions {
 export interface GatewayPlatform extends Platform {
   readonly log: Log;
   readonly metrics: GatewayMetrics;
+  readonly http: GuardedHttp;
 }
 
 const systemRandom: Random = { uuid: () => randomUUID(), fraction: () => Math.random() };
 
-export function createPlatform(config: ResolvedConfig, options: PlatformOptions): GatewayPlatform {
+/** Rejects with an Error for people when the store cannot be had. */
+export async function createPlatform(
+  config: ResolvedConfig,
+  registry: Registry,
+  options: PlatformOptions,
+): Promise<GatewayPlatform> {
   const clock = options.clock ?? systemClock();
   const random = options.random ?? systemRandom;
   const log = createLog(config.log.level, options.log);
-  const store = createStore(config, clock, random);
-  return { clock, random, log, store, metrics: createMetrics(), requestLog: log.requests };
+  const metrics = createMetrics();
+  const store = await createStore(config, registry, { clock, random, log, metrics });
+  const http = guardedHttp({ clock, allow: config.network.allow });
+  return { clock, random, log, store, metrics, requestLog: log.requests, http };
 }
 
-function createStore({ state }: ResolvedConfig, clock: Clock, random: Random): StateStore {
-  if (state.driver === "memory") return memoryStore({ clock, random, maxSessions: state.max_sessions });
-  throw new Error(`state.driver '${state.driver}' is not part of this version; use 'memory'`);
+/** What is not asked for is not loaded: a driver brings its own modules. */
+async function createStore(
+  { state }: ResolvedConfig,
+  registry: Registry,
+  door: Pick<GatewayPlatform, "clock" | "random" | "log" | "metrics">,
+): Promise<StateStore> {
+  const { driver, max_sessions: maxSessions } = state;
+  const { clock, random, log, metrics } = door;
+  if (driver === "memory") return memoryStore({ clock, random, maxSessions });
+  if (driver === "file") {
+    const { fileStore } = await import("../state/file.ts");
+    return fileStore({
+      clock,
+      random,
+      log,
+      maxSessions,
+      directory: state.directory,
+      snapshotIntervalSeconds: state.snapshot_interval_seconds,
+      onError: state.on_error,
+      gauge: metrics.gauge,
+    });
+  }
+  if (driver === "redis") {
+    const { redisStore } = await import("../state/redis.ts");
+    const { url, key_prefix: keyPrefix, on_unavailable: onUnavailable } = state;
+    return redisStore({ clock, random, log, maxSessions, url, keyPrefix, onUnavailable });
+  }
+  const plugin = registry.stores.get(driver);
+  if (plugin === undefined) throw new Error(`there is no store '${driver}'`);
+  // The options were checked against this plugin's own schema, which is what its type stands for.
+  return plugin.setup(state.options as never, { log, clock, random, maxSessions });
 }

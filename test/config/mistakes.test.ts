@@ -221,30 +221,3 @@ test("warnings leave the configuration usable", async (t) => {
     "W0104 15:89 projects[0].endpoints[0].top_p",
   ]);
 });
-
-test("a protection that this version lacks is refused rather than left out in silence", async (t) => {
-  const folder = folderOf(t, {
-    "gateway.config.yaml": projectOf(`${CREDENTIALS}    endpoints:
-      - name: A
-        provider: openai
-        model: m
-        credential: main
-        guardrails:
-          - { use: content_length, max: 10, isolate: true }
-`),
-  });
-  const { errors } = await folder.load({ env: ENV });
-  assert.deepEqual(errors.map(brief), ["E0320 14:54 projects[0].endpoints[0].guardrails[0].isolate"]);
-});
-
-for (const driver of ["file", "redis"]) {
-  test(`state.driver ${driver}, which start would refuse, is refused by validation`, async (t) => {
-    const text = projectOf(`${CREDENTIALS}    endpoints: []\n`);
-    const folder = folderOf(t, { "gateway.config.yaml": `${text}state:\n  driver: ${driver}\n` });
-    const { errors } = await folder.load({ env: ENV });
-    assert.deepEqual(
-      errors.map(({ code, path }) => `${code} ${path}`),
-      ["E0320 state.driver"],
-    );
-  });
-}

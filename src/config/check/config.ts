@@ -8,24 +8,14 @@ import { checkProject } from "./project.ts";
 import { checkSecretHeaders } from "./secrets.ts";
 import { checkUsd } from "./usd.ts";
 
-/** Known, and served by later versions: without them state would be lost that the config wants kept. */
-const LATER_DRIVERS = ["file", "redis"];
+/** Stores that ship; a plugin may register others. */
+const DRIVERS = ["memory", "file", "redis"];
 
 export function checkConfig(check: Check): void {
-  const { config, plugins } = check;
+  const { config } = check;
   const key = (name: keyof typeof config) => under(config, name, undefined);
   checkModules(check, key("plugins"));
-  const drivers = ["memory", ...LATER_DRIVERS, ...plugins.names("store")];
-  const { driver } = config.state;
-  if (!drivers.includes(driver)) {
-    reportUnknownPlugin(check, "store", under(config.state, "driver", key("state")), {
-      name: driver,
-      names: drivers,
-    });
-  } else if (LATER_DRIVERS.includes(driver)) {
-    const message = `state.driver \`${driver}\` is not part of this version; use \`memory\``;
-    check.report("E0320", under(config.state, "driver", key("state")), message);
-  }
+  checkStore(check, key("state"));
   checkProviders(check, key("providers"));
   const models = new Registry(check, "price of");
   for (const [price, spot] of each(config.prices, key("prices"))) {
@@ -76,6 +66,18 @@ function checkModules(check: Check, parent: Spot): void {
       tree.markFault(config.plugins, spot.key);
       check.report("E0316", spot, `plugin \`${name}\` cannot be used: ${message}`);
     }
+  }
+}
+
+function checkStore(check: Check, spot: Spot): void {
+  const { config, plugins } = check;
+  const { driver, options } = config.state;
+  const plugin = plugins.find("store", driver);
+  if (plugin !== undefined) {
+    checkOptions(check, options, plugin.schema, under(config.state, "options", spot));
+  } else if (!DRIVERS.includes(driver)) {
+    const names = [...DRIVERS, ...plugins.names("store")];
+    reportUnknownPlugin(check, "store", under(config.state, "driver", spot), { name: driver, names });
   }
 }
 

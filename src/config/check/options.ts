@@ -15,13 +15,6 @@ export function checkGuardrails(check: Check, uses: readonly FilledGuardrailUse[
       const message = `option \`${key}\` stands here and beside \`use\`, at ${beside}`;
       check.report("E0109", under(use.options, key, under(use, "options", spot)), message, { at: "key" });
     }
-    if (use.isolate === true) {
-      const message =
-        "`isolate` is not part of this version: the guardrail would run in the gateway's own thread";
-      check.report("E0320", under(use, "isolate", spot), message, {
-        help: "leave it out, or `isolate: false`",
-      });
-    }
     if (plugin !== undefined) {
       const options = guardrailOptions(use, spot, check.tree);
       checkOptions({ ...check, alsoKnown: GUARDRAIL_KEYS }, options, plugin.schema, spot);

@@ -59,6 +59,7 @@ export const state = section(
     on_unavailable: choice("For `redis`: what happens to calls while it is lost.", ["deny", "allow"], {
       default: "deny",
     }),
+    options: mapOf("For a store that a plugin registers: its options.", true),
     max_sessions: integer("Sessions kept; the least recently used go first.", 1, 10_000_000, {
       default: 100_000,
     }),

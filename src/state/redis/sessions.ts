@@ -1,0 +1,218 @@
+/**
+ * Conversations in Redis, held by one call at a time over all replicas. Who waits is told by a message when it is its
+ * turn, and asks again every few seconds in case that message was lost. Locks are leases, renewed while calls run.
+ */
+import type { Cancellable, Clock, Message, OpenSession, Random } from "../../plugin/index.ts";
+import { charactersOf } from "../../plugin/index.ts";
+import type { SessionStore } from "../store.ts";
+import { LOST, type RedisLink } from "./link.ts";
+import { asked, type Script } from "./script.ts";
+import { BUSY, MISSING, SESSION_LEASE_MS, SESSION_SCRIPTS, turnChannel, WAIT } from "./session-scripts.ts";
+
+/** How often locks are renewed and those who wait ask again. */
+const BEAT_MS = SESSION_LEASE_MS / 10;
+const HELD_PER_CALL = 256;
+/** Ends of calls kept while the server is away; beyond them a lock ends by its lease. */
+const UNLEFT_MAX = 10_000;
+
+export interface RedisSessionsOptions {
+  readonly link: RedisLink;
+  readonly prefix: string;
+  readonly instance: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly maxSessions: number;
+  readonly onUnavailable: "deny" | "allow";
+  readonly serverTimeMs: (() => number) | undefined;
+}
+
+type Opened = OpenSession | "missing" | "busy" | "unavailable";
+
+/** One call's use of one conversation, from its first question to its close. */
+interface Use {
+  readonly id: string;
+  readonly owner: string;
+  readonly token: string;
+  readonly ttlMs: number;
+}
+
+export class RedisSessions implements SessionStore {
+  readonly #options: RedisSessionsOptions;
+  readonly #held = new Map<string, Use>();
+  /** By token: those who wait, and how they are told. */
+  readonly #waiting = new Map<string, { readonly use: Use; readonly resolve: (opened: Opened) => void }>();
+  /** By token: left while the server was away. */
+  readonly #unleft = new Map<string, Use>();
+  #count = 0;
+  #beating = false;
+  #closed = false;
+
+  constructor(options: RedisSessionsOptions) {
+    this.#options = options;
+    options.link.listen(turnChannel(options.prefix, options.instance), (token) => this.#askAgain(token));
+    options.link.onChange(
+      () => this.#leaveLate(),
+      () => this.#loseWaiting(),
+    );
+  }
+
+  async open(owner: string, id: string | undefined, ttlMs: number, caller?: Cancellable): Promise<Opened> {
+    if (this.#closed) return "busy";
+    this.#count += 1;
+    const token = `${this.#options.instance}.${this.#count.toString(36)}`;
+    if (id === undefined) return this.#make({ id: this.#options.random.uuid(), owner, token, ttlMs });
+    const use = { id, owner, token, ttlMs };
+    const answer = await this.#claim(use);
+    return answer === WAIT ? this.#wait(use, caller) : this.#opened(use, answer);
+  }
+
+  async peekCharacters(owner: string, id: string): Promise<number> {
+    const characters = await this.#run(SESSION_SCRIPTS.peek, { id, owner });
+    return typeof characters === "number" ? characters : 0;
+  }
+
+  async delete(owner: string, id: string): Promise<boolean> {
+    return (await this.#run(SESSION_SCRIPTS.delete, { id, owner })) === 1;
+  }
+
+  /** From now on nothing is opened, and those who wait are told that it is busy. */
+  close(): void {
+    this.#closed = true;
+    for (const token of [...this.#waiting.keys()]) this.#giveUp(token);
+    for (const use of this.#held.values()) this.#leave(use);
+    this.#held.clear();
+  }
+
+  /**
+   * With the server lost, `allow` lets a new conversation be held for its one call, though it cannot be kept: the
+   * call goes on. One to be resumed cannot be read, and is unavailable whatever the policy.
+   */
+  async #make(use: Use): Promise<Opened> {
+    const { id, owner, token, ttlMs: ttl } = use;
+    const made = await this.#run(SESSION_SCRIPTS.make, { id, owner, token, ttl });
+    if (made !== LOST) return this.#hold(use, []);
+    this.#leave(use);
+    return this.#options.onUnavailable === "allow" ? this.#hold(use, []) : "unavailable";
+  }
+
+  #claim({ id, owner, token, ttlMs: ttl }: Use): Promise<unknown> {
+    return this.#run(SESSION_SCRIPTS.claim, { id, owner, token, ttl });
+  }
+
+  #opened(use: Use, answer: unknown): Opened {
+    if (typeof answer === "string") return this.#hold(use, historyOf(answer));
+    if (answer === MISSING) return "missing";
+    if (answer === BUSY) return "busy";
+    this.#leave(use);
+    return "unavailable";
+  }
+
+  #wait(use: Use, caller: Cancellable | undefined): Promise<Opened> {
+    return new Promise((resolve) => {
+      const { token } = use;
+      this.#waiting.set(token, {
+        use,
+        resolve(opened) {
+          caller?.onCancel(undefined);
+          resolve(opened);
+        },
+      });
+      caller?.onCancel(() => this.#giveUp(token));
+      this.#beat();
+      // Its turn may have come, and been told, before it was known here.
+      void this.#askAgain(token);
+    });
+  }
+
+  async #askAgain(token: string): Promise<void> {
+    const waiting = this.#waiting.get(token);
+    if (waiting === undefined) return;
+    const answer = await this.#claim(waiting.use);
+    if (answer === WAIT || !this.#waiting.delete(token)) return;
+    waiting.resolve(this.#opened(waiting.use, answer));
+  }
+
+  #giveUp(token: string): void {
+    const waiting = this.#waiting.get(token);
+    if (waiting === undefined) return;
+    this.#waiting.delete(token);
+    this.#leave(waiting.use);
+    waiting.resolve("busy");
+  }
+
+  #loseWaiting(): void {
+    for (const [token, { use, resolve }] of [...this.#waiting]) {
+      this.#waiting.delete(token);
+      this.#leave(use);
+      resolve("unavailable");
+    }
+  }
+
+  #hold(use: Use, history: readonly Message[]): OpenSession {
+    this.#held.set(use.token, use);
+    this.#beat();
+    let saved = false;
+    let closed = false;
+    return {
+      id: use.id,
+      history,
+      save: (next) => {
+        if (saved || closed) throw new Error("a conversation was saved twice, or after it was closed");
+        saved = true;
+        return this.#save(use, next);
+      },
+      close: () => {
+        if (closed) return;
+        closed = true;
+        this.#held.delete(use.token);
+        this.#leave(use);
+      },
+    };
+  }
+
+  async #save({ id, token, ttlMs: ttl }: Use, history: readonly Message[]): Promise<void> {
+    const about = { id, token, ttl, characters: charactersOf(history), max: this.#options.maxSessions };
+    await this.#run(SESSION_SCRIPTS.save, about, JSON.stringify(history));
+  }
+
+  /** Safe to ask twice: a token is used once. */
+  #leave(use: Use): void {
+    const { id, token } = use;
+    void this.#run(SESSION_SCRIPTS.leave, { id, token }).then((answer) => {
+      if (answer === LOST && this.#unleft.size < UNLEFT_MAX) this.#unleft.set(token, use);
+    });
+  }
+
+  #leaveLate(): void {
+    const uses = [...this.#unleft.values()];
+    this.#unleft.clear();
+    for (const use of uses) this.#leave(use);
+  }
+
+  /** Set again at once and not when answers are there, so that a clock turned far ahead beats all the way. */
+  #beat(): void {
+    if (this.#beating) return;
+    this.#beating = true;
+    this.#options.clock.after(BEAT_MS, () => {
+      this.#beating = false;
+      if (this.#closed || this.#held.size + this.#waiting.size === 0) return;
+      this.#beat();
+      const held = [...this.#held.values()].map(({ id, token, ttlMs }) => [id, token, ttlMs]);
+      for (let at = 0; at < held.length; at += HELD_PER_CALL) {
+        void this.#run(SESSION_SCRIPTS.hold, { held: held.slice(at, at + HELD_PER_CALL) });
+      }
+      for (const token of this.#waiting.keys()) void this.#askAgain(token);
+    });
+  }
+
+  #run(script: Script, ask: object, ...texts: readonly string[]): Promise<unknown> {
+    const now = this.#options.serverTimeMs?.();
+    return this.#options.link.run(script, asked({ ...ask, now }), ...texts);
+  }
+}
+
+/** Written by `save` alone. */
+function historyOf(text: string): readonly Message[] {
+  // As `save` was given it: only this store writes under its prefix.
+  return JSON.parse(text) as readonly Message[];
+}
