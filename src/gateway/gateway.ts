@@ -19,6 +19,7 @@ import type { Readiness } from "../surfaces/health.ts";
 import { dataPlane } from "../surfaces/routes.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import { generationsAlive, LiveGeneration } from "./generation.ts";
+import { Leases } from "./leases.ts";
 import { type Loaded, load } from "./load.ts";
 import { Loader } from "./loader.ts";
 import { createPlatform, type GatewayPlatform, type PlatformOptions } from "./platform.ts";
@@ -118,6 +119,7 @@ class RunningGateway implements Gateway, SurfaceContext {
   readonly #pool = new InstancePool();
   readonly #watch: ConfigWatch | undefined;
   readonly #loader: Loader;
+  readonly #leases: Leases;
   readonly #servers: HttpServer[] = [];
   #upstream: Promise<UpstreamClient> | undefined;
   #current: LiveGeneration | undefined;
@@ -135,6 +137,7 @@ class RunningGateway implements Gateway, SurfaceContext {
     this.#loader = new Loader(clock);
     // A call may be given up a tenth of its time late, and never more than a second.
     this.open = new OpenCalls(clock, Math.max(10, Math.min(1000, config.server.request_timeout_ms / 10)));
+    this.#leases = new Leases(this.open, platform);
     if (options.watch !== false) {
       this.#watch = new ConfigWatch({ clock, changed: async () => void (await this.reload()) });
     }
@@ -341,6 +344,7 @@ class RunningGateway implements Gateway, SurfaceContext {
     });
     await drained;
     deadline.cancel();
+    this.#leases.close();
     this.#current?.retire();
     await this.#upstream?.then((client) => client.close());
     this.rt.http.close();

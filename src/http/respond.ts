@@ -18,6 +18,12 @@ export function sendJson(res: ServerResponse, status: number, body: string, head
   res.end(body);
 }
 
+/** Sends a head without a body. */
+export function sendEmpty(res: ServerResponse, status: number, headers: FlatHeaders): void {
+  res.writeHead(status, [...headers]);
+  res.end();
+}
+
 /**
  * Sends a refusal. When the request's body has not been read the connection is not used again, unless what is still
  * to come is small: reading on a large upload that nobody wants is what the refusal is there to avoid.

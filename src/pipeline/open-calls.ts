@@ -3,7 +3,7 @@
  * less than a timer for each. An array with each call's place kept on the call: a Set that every call is added to and
  * deleted from keeps growing new tables, whose garbage drags finished calls into V8's old space.
  */
-import type { Clock, Timer } from "../plugin/index.ts";
+import type { Clock, Reservation, Timer } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
 
 export class OpenCalls {
@@ -34,6 +34,11 @@ export class OpenCalls {
     if (last === undefined || last === call) return;
     last.openIndex = index;
     this.#calls[index] = last;
+  }
+
+  /** Money held for calls under way. */
+  reservations(): readonly Reservation[] {
+    return this.#calls.flatMap(({ reservation }) => reservation ?? []);
   }
 
   giveUpAll(): void {

@@ -2,7 +2,7 @@
  * What is handed to a plugin at setup. Plugins reach nothing else: no clock, random source, socket, file or
  * environment of their own, so that tests can replace them all and reloads can close them.
  */
-import type { JsonSchema, Message } from "./chat.ts";
+import type { JsonSchema, JsonValue, Message } from "./chat.ts";
 import type { MaybePromise } from "./contract.ts";
 
 export interface Host {
@@ -17,7 +17,63 @@ export interface Host {
   readonly requestLog: RequestLog;
   /** Leaves out personal data, by the built-in PII filter in mask mode. */
   redact(text: string): string;
+  /**
+   * Asks a service over HTTP. Private addresses are refused unless `network.allow` lets them through; redirects are
+   * not followed; connections are kept. Never rejects.
+   */
+  fetch(url: string, request?: HttpRequest): Promise<HttpAnswer | HttpFailure>;
+  /** What this plugin keeps between calls, over reloads and, where the state driver does so, over restarts. */
+  readonly store: StoreSlice;
 }
+
+export interface HttpRequest {
+  /** Default GET. */
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** From the call to the last byte. Default 10,000, at most 60,000; of a guardrail, at most its `timeout_ms`. */
+  readonly timeoutMs?: number;
+  /** Longest answer. Default 1 MiB, at most 16 MiB. */
+  readonly bytesMax?: number;
+}
+
+/** Any status, redirects too. */
+export interface HttpAnswer {
+  readonly status: number;
+  /** Names in lower case; a repeated header is joined with a comma. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Read as UTF-8. */
+  readonly text: string;
+}
+
+export interface HttpFailure {
+  /** `blocked`: by the SSRF guard. `busy`: too many requests are open. */
+  readonly failed: "blocked" | "timeout" | "unreachable" | "too_large" | "busy";
+  /** In short, for the log. */
+  readonly detail: string;
+}
+
+/**
+ * A small store of one plugin's own: bounded, the oldest entries go first. Where the state driver has none, or the
+ * store is lost, nothing is found and nothing is kept.
+ */
+export interface StoreSlice {
+  get(key: string): MaybePromise<JsonValue | undefined>;
+  /** False: not kept. `key`: at most 256 characters; `value`: at most 65,536 bytes as JSON; `ttlSeconds`: above 0. */
+  set(key: string, value: JsonValue, ttlSeconds: number): MaybePromise<boolean>;
+  /** True when there was one. */
+  delete(key: string): MaybePromise<boolean>;
+  /**
+   * Adds `by` to a number, in one step, and returns the sum. One that is not there, or no number, counts as 0 and
+   * lasts `ttlSeconds` from then; later additions do not prolong it. undefined: not kept.
+   */
+  increment(key: string, by: number, ttlSeconds: number): MaybePromise<number | undefined>;
+}
+
+/** Bounds of a `StoreSlice`. */
+export const SLICE_KEY_MAX = 256;
+export const SLICE_VALUE_BYTES_MAX = 65_536;
+export const SLICE_ENTRIES_MAX = 10_000;
 
 /** One line a call. */
 export interface RequestLog {

@@ -79,6 +79,9 @@ export type {
   Cancellable,
   Clock,
   Host,
+  HttpAnswer,
+  HttpFailure,
+  HttpRequest,
   Logger,
   MetricFamily,
   Metrics,
@@ -88,8 +91,10 @@ export type {
   SchemaCheck,
   SchemaCompiler,
   Sessions,
+  StoreSlice,
   Timer,
 } from "./host.ts";
+export { SLICE_ENTRIES_MAX, SLICE_KEY_MAX, SLICE_VALUE_BYTES_MAX } from "./host.ts";
 export type { ChatDialect, ChatModelRules, JsonMembers } from "./openai-chat/dialect.ts";
 export { openAiChat } from "./openai-chat/openai-chat.ts";
 export type {
@@ -113,6 +118,7 @@ export type {
   Override,
   OverrideStore,
   Reservation,
+  SessionStore,
   Spending,
   SpendSum,
   StateStore,

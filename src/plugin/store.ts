@@ -6,7 +6,7 @@
  */
 import type { JsonValue } from "./chat.ts";
 import type { MaybePromise } from "./contract.ts";
-import type { Sessions } from "./host.ts";
+import type { Sessions, StoreSlice } from "./host.ts";
 
 export interface StateStore {
   /** As `state.driver` names it. */
@@ -35,9 +35,11 @@ export interface StateStore {
   /** Every sum that is not zero, of the months kept, in no order. */
   sums(): MaybePromise<readonly SpendSum[]>;
   /** Conversations; see `Sessions`, whose promises these are. `owner` holds the plugin's name too. */
-  readonly sessions: Sessions;
+  readonly sessions: SessionStore;
   readonly overrides: OverrideStore;
   readonly audit: AuditStore;
+  /** The slice of one plugin; see `StoreSlice`, whose promises these are. Absent: the driver keeps none. */
+  slice?(namespace: string): StoreSlice;
   health(): MaybePromise<StoreHealth>;
   /** Ends open writes and lets go of files and connections. Answers of later calls are those of a lost store. */
   close(): MaybePromise<void>;
@@ -88,6 +90,11 @@ export interface Spending {
 export interface SpendSum extends Spending {
   readonly key: string;
   readonly month: string;
+}
+
+export interface SessionStore extends Sessions {
+  /** Whose conversation it is, for one who has only its id. undefined: there is none, or the store is lost. */
+  ownerOf(id: string): MaybePromise<string | undefined>;
 }
 
 /** Values set at run time over the configuration's, by key. */

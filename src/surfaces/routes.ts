@@ -7,8 +7,12 @@ import { serveChat } from "./chat.ts";
 import type { HealthReport } from "./health.ts";
 import { serveHealth } from "./health.ts";
 import { serveListing } from "./listing.ts";
+import { serveMcp } from "./mcp.ts";
+import { deleteSession } from "./sessions.ts";
 
 const API = "/api/";
+const CONTROL = "/api/control";
+const SESSIONS = "sessions/";
 
 /** The data plane's request handler. */
 export function dataPlane(
@@ -23,8 +27,12 @@ export function dataPlane(
   };
 }
 
-/** `/api/{project_uuid}/…`; anything else under /api is not served. */
+/** `/api/{project_uuid}/…` and the control plane; anything else under /api is not served. */
 function serveApi(ctx: SurfaceContext, req: IncomingMessage, res: ServerResponse, path: string): void {
+  if (path === CONTROL && ctx.control !== undefined) {
+    if (allowed(ctx, req, res, "POST")) ctx.control(req, res);
+    return;
+  }
   const slash = path.indexOf("/", API.length);
   const rest = slash < 0 ? "" : path.slice(slash + 1);
   // A UUID is the same in either case; configs keep it in lower case.
@@ -34,6 +42,17 @@ function serveApi(ctx: SurfaceContext, req: IncomingMessage, res: ServerResponse
   if (rest === "endpoints") {
     const route: Route = { surface: "listing", scope: "admin", projectUuid, path };
     if (allowed(ctx, req, res, "GET")) serveListing(new Visit(ctx, req, res, route));
+    return;
+  }
+  if (rest.startsWith(SESSIONS)) {
+    const id = rest.slice(SESSIONS.length);
+    const route: Route = { surface: "chat", scope: "chat", projectUuid, path };
+    if (allowed(ctx, req, res, "DELETE")) deleteSession(new Visit(ctx, req, res, route), id);
+    return;
+  }
+  if (rest === "mcp") {
+    const route: Route = { surface: "mcp", scope: "mcp", projectUuid, path };
+    if (allowed(ctx, req, res, "POST")) serveMcp(new Visit(ctx, req, res, route));
     return;
   }
   const isDispatcher = rest === "chat/completions";

@@ -1,15 +1,15 @@
-/** Rules of webhooks, audit events and the control plane's effects, which step 5 delivers. */
-import { later } from "./rule.ts";
+/** Rules of webhooks, audit events and the control plane's effects. */
+import { later, rules } from "./rule.ts";
 
 export const EVENTS = {
-  ...later(5, "SPEC Resources", {
+  ...rules("SPEC Resources", {
     "webhook.secret.once": "A webhook's secret can never be read back.",
     "webhook.record.fields":
       "Each delivery leaves a record: status, time, body sent, body received, success, error.",
     "webhook.record.many": "Every attempt has a record of its own.",
     "webhook.project": "A webhook fires for its own project only.",
   }),
-  ...later(5, "SPEC Events", {
+  ...rules("SPEC Events", {
     "webhook.post": "A matching event is one POST per active webhook that names it.",
     "webhook.content-type": "A delivery is `application/json`.",
     "webhook.header.event": "`X-Gateway-Event` is the event key.",
@@ -27,17 +27,19 @@ export const EVENTS = {
     "webhook.timeout": "A receiver that does not answer in 10 s is recorded as failure with an error.",
     "webhook.unreachable": "An unreachable receiver is recorded as failure.",
     "webhook.no-retry": "A failed delivery is not tried again.",
-    "webhook.test": "Send test fires `webhook.test` with a made-up payload.",
     "event.auth": "A failed sign-in raises `auth.login_failed`.",
     "event.credential": "Credentials raise created, deactivated and deleted.",
     "event.token": "Tokens raise created, rotated, revoked and deleted.",
     "event.endpoint": "Endpoints raise created, updated and deactivated.",
-    "event.oauth": "OAuth connections raise connected, disconnected and refresh_failed.",
     "event.provider": "A provider switched off raises `provider.disabled`.",
     "event.guardrail": "A guardrail's block raises `guardrail.blocked`.",
+  }),
+  ...later(5, "SPEC Events", {
+    "webhook.test": "Send test fires `webhook.test` with a made-up payload.",
+    "event.oauth": "OAuth connections raise connected, disconnected and refresh_failed.",
     "event.backup": "A backup raises `backup.exported`.",
   }),
-  ...later(5, "SPEC States and transitions", {
+  ...rules("SPEC States and transitions", {
     "state.endpoint.deactivate": "An endpoint switched off by the control plane answers 404.",
     "state.endpoint.activate": "Switched on again, it answers.",
     "state.endpoint.idempotent": "Setting the same value again succeeds.",

@@ -43,10 +43,10 @@ export const GUARD = {
     "guard.on-error.block": "A guardrail that throws blocks the call by default.",
     "guard.on-error.allow": "With `on_error: allow` a guardrail that throws lets the call through.",
     "guard.timeout": "A guardrail slower than its `timeout_ms` counts as failed.",
-  }),
-  ...later(4, "CONTRACT 2", {
     "guard.isolate":
       "With `isolate` an endless loop, a crash or a leak in a guardrail costs that call alone.",
+  }),
+  ...later(4, "CONTRACT 2", {
     "guard.pii.restore":
       "With `restore` the client gets back what was masked, and the provider never saw it.",
   }),

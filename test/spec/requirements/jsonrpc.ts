@@ -1,8 +1,8 @@
-/** Rules of the JSON-RPC surfaces (MCP bridge, control plane), which step 5 delivers. */
-import { later } from "./rule.ts";
+/** Rules of the JSON-RPC surfaces: the control plane holds them now, the MCP bridge adds its own with step 5. */
+import { later, rules } from "./rule.ts";
 
 export const JSONRPC = {
-  ...later(5, "SPEC JSON-RPC surfaces", {
+  ...rules("SPEC JSON-RPC surfaces", {
     "rpc.error.envelope": "A protocol error is HTTP 200 with jsonrpc, id and error {code, message}.",
     "rpc.http.400": "A body that is not JSON is HTTP 400 with a JSON-RPC envelope.",
     "rpc.http.401": "A missing token is 401 with the plain error body.",
@@ -18,11 +18,36 @@ export const JSONRPC = {
     "rpc.code.params.project-type": "An invalid project_type is -32602.",
     "rpc.code.params.scopes": "Unknown scopes are -32602.",
     "rpc.code.params.is-active": "An is_active that is not a boolean is -32602.",
+  }),
+  ...later(5, "SPEC JSON-RPC surfaces", {
     "rpc.code.internal": "A provider's failure is -32603.",
     "rpc.code.internal.upstream": "An upstream MCP server that is unreachable or answers garbage is -32603.",
     "rpc.code.upstream": "Codes of an upstream MCP server are passed on unchanged.",
   }),
-  ...later(5, "SPEC Idempotency", {
+  ...rules("CONTRACT 10", {
+    "rpc.batch": "A batch is answered in its order; empty and oversized ones are -32600.",
+    "rpc.legacy": "Without an envelope a request is one of the revisions up to 2025-11-25.",
+    "rpc.stateless":
+      "With an envelope it is one of revision 2026-07-28: its headers are checked, protocol errors are 400 and 404.",
+    "rpc.foreign": "A foreign Origin or Host gets 403.",
+    "rpc.methods": "Other methods than POST get 405.",
+    "control.tools": "The control plane lists its fourteen tools with strict schemas.",
+    "control.clients": "The official MCP clients list and call its tools.",
+    "control.create": "A created token works at once; its plaintext is shown that once.",
+    "control.lists": "Projects, endpoints, tokens, spend and overrides are listed.",
+    "control.audit": "What the control plane changes is in the audit log with its token's name.",
+    "control.webhooks": "Deliveries are listed, and a test webhook is sent on demand.",
+    "control.reload": "`gw_reload_config` reloads, and answers with the errors of a faulty configuration.",
+    "control.backup": "`gw_export_backup` holds configuration, overrides and spend, and no secret.",
+  }),
+  ...rules("CONTRACT 2", {
+    "control.revoke.for-ever":
+      "A revocation holds on the next call, after reloads, and when git brings the token back.",
+    "control.lasting": "What the control plane changes outlives a restart, and is the same in every replica.",
+    "control.override.drift": "Overrides are listed with what they replaced, who set them, and when.",
+    "control.override.git-wins": "An override goes when git changes the value that it stands over.",
+  }),
+  ...rules("SPEC Idempotency", {
     "control.create.new-row": "`gw_create_token` makes a new token on each call.",
     "control.rotate.each": "`gw_rotate_token` rotates on each call.",
     "control.revoke.idempotent": "`gw_revoke_token` may be called again.",

@@ -1,0 +1,44 @@
+/** Tells the store now and then that the open calls still run, so that their reservations outlive LEASE_MS. */
+import type { OpenCalls } from "../pipeline/open-calls.ts";
+import type { Clock, Logger, Timer } from "../plugin/index.ts";
+import { isPromise, LEASE_MS } from "../plugin/index.ts";
+import type { StateStore } from "../state/store.ts";
+
+const PERIOD_MS = LEASE_MS / 3;
+
+export class Leases {
+  readonly #open: OpenCalls;
+  readonly #store: StateStore;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  #timer: Timer | undefined;
+
+  constructor(open: OpenCalls, { store, clock, log }: { store: StateStore; clock: Clock; log: Logger }) {
+    this.#open = open;
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+    this.#arm();
+  }
+
+  close(): void {
+    this.#timer?.cancel();
+  }
+
+  #arm(): void {
+    this.#timer = this.#clock.after(PERIOD_MS, () => {
+      this.#renew();
+      this.#arm();
+    });
+  }
+
+  #renew(): void {
+    const held = this.#open.reservations();
+    if (held.length === 0) return;
+    const renewed = this.#store.renew(held);
+    // A driver never rejects; should one of a third party's, its leases end and are settled, which is what they are for.
+    if (isPromise(renewed)) {
+      renewed.catch((thrown: unknown) => this.#log.error({ err: thrown }, "leases could not be renewed"));
+    }
+  }
+}
