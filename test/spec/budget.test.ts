@@ -242,3 +242,23 @@ verifies("cost.usage-estimated", "without usage of the provider 4 characters are
   assert.equal((await standing(g)).settledNanoUsd, 7_000_000);
   assert.match(g.lines.join("\n"), /estimated/);
 });
+
+verifies(
+  "budget.estimate.expected",
+  "an estimate as expected reserves what 95 of 100 recent answers took, and the worst case while there are none",
+  async (t) => {
+    const expected = { budget_estimate: "expected", max_output_tokens: 100 };
+    const g = await startGateway(t, {
+      credentials: [metered],
+      endpoint: mock({ ...expected, monthly_budget_usd: 0.11 }),
+    });
+    // 4 in and 100 out fit; afterwards 2 out are what is expected.
+    assertAnswered(await g.call(ask));
+    for (let call = 2; call <= 18; call++) {
+      await until(async () => (await standing(g)).reservedNanoUsd === 0, "the call before is settled");
+      assertAnswered(await g.call(ask));
+    }
+    // 18 calls at 0.006: one more would be 0.114.
+    assertRefused(await g.call(ask), 402, endpointRefusal("0.1080", "0.0060", "0.11"));
+  },
+);

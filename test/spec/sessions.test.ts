@@ -278,3 +278,19 @@ verifies(
     assert.equal(g.provider.requests.length, asked + 1, "those who left are not asked for");
   },
 );
+
+verifies(
+  "session.lru",
+  "with as many sessions as it may keep, the one used least recently goes",
+  async (t) => {
+    const g = await start(t, {}, { root: { state: { max_sessions: 2 } } });
+    g.provider.says("Yes.");
+    const first = await turn(g, "One");
+    const second = await turn(g, "Two");
+    assertAnswered(await g.call({ message: "One again", session_id: first }));
+    await turn(g, "Three");
+    assertAnswered(await g.call({ message: "Still here", session_id: first }));
+    const gone = await g.call({ message: "Gone", session_id: second });
+    assertRefused(gone, 404, missing(second));
+  },
+);

@@ -54,8 +54,10 @@ export const LIMITS = {
     "cost.usage-estimated":
       "Where a provider reports no usage, 4 characters count as a token, marked as estimated.",
   }),
-  ...later(3, "CONTRACT 6", {
+  ...rules("CONTRACT 6", {
     "budget.estimate.expected": "`budget_estimate: expected` reserves the 95th percentile of recent answers.",
+  }),
+  ...later(3, "CONTRACT 6", {
     "budget.crash":
       "After a crash an open reservation is settled at its input estimate, marked as estimated.",
   }),
