@@ -71,13 +71,16 @@ export default definePlugin<Options>({
       return undefined;
     }
 
+    // No commit and no finish: hooks that have nothing to do are not called.
+    if (!options.sessions_enabled) {
+      return {
+        request: (x) =>
+          x.body["session_id"] === undefined ? compose(x, []) : reject("sessions_disabled", {}),
+      };
+    }
     return {
       request(x): MaybePromise<Outcome> {
         const id = x.body["session_id"];
-        if (!options.sessions_enabled) {
-          if (id !== undefined) return reject("sessions_disabled", {});
-          return compose(x, []);
-        }
         const wanted = typeof id === "string" ? id : undefined;
         return andThen(host.sessions.open(conversationOwner(x), wanted, ttlMs, x), (session) => {
           if (session === "missing") return reject("session_not_found", { id: wanted ?? "" });

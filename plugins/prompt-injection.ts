@@ -55,9 +55,9 @@ export default defineGuardrail<Options>({
     return {
       window: REACH_CHARACTERS,
       judge(text, about) {
+        let families = signsOf(foldedText(text), threshold);
         // What somebody took the trouble to hide is judged like what stands there openly.
-        const texts = [foldedText(text), ...hiddenTexts(text).map((hidden) => hidden.toLowerCase())];
-        const families = texts.map((each) => signsOf(each, threshold)).find((signs) => signs !== undefined);
+        for (const hidden of hiddenTexts(text)) families ??= signsOf(hidden.toLowerCase(), threshold);
         if (families === undefined) return undefined;
         const code = about.side === "input" ? "injection_blocked" : "answer_injection_blocked";
         return block(reject(code, {}), [...families].join(", "));
@@ -79,28 +79,32 @@ function compileRules(): SignFinder {
   let inAnyText: HeadFinder | undefined;
 
   return (text, threshold) => {
-    const signs = new Signs();
+    let signs: Signs | undefined;
     const { gate, sticky } = isAscii(text) ? inAscii : (inAnyText ??= headFinder(heads));
-    let reached = false;
     gate.scan(text, (at) => {
       sticky.lastIndex = at;
       if (!sticky.test(text)) return false;
+      signs ??= new Signs();
       signs.forgetBefore(at - REACH_CHARACTERS);
       const found = text.slice(at, sticky.lastIndex).replace(/\s+/g, " ");
       for (const step of stepsOf.get(found) ?? []) {
         if (!signs.has(step) && holds(step, text, at)) signs.add(step, at);
       }
-      // Sums of tenths are not exact in binary.
-      return (reached = signs.weight >= threshold - 1e-9);
+      return signs.reach(threshold);
     });
-    return reached ? signs.families() : undefined;
+    return signs?.reach(threshold) ? signs.families() : undefined;
   };
 }
 
 /** The rules that held lately, each once. */
 class Signs {
   readonly #held = new Map<number, { readonly at: number; readonly step: Step }>();
-  weight = 0;
+  #weight = 0;
+
+  reach(threshold: number): boolean {
+    // Sums of tenths are not exact in binary.
+    return this.#weight >= threshold - 1e-9;
+  }
 
   has(step: Step): boolean {
     return this.#held.has(step.rule);
@@ -108,7 +112,7 @@ class Signs {
 
   add(step: Step, at: number): void {
     this.#held.set(step.rule, { at, step });
-    this.weight += step.weight;
+    this.#weight += step.weight;
   }
 
   forgetBefore(place: number): void {
@@ -116,7 +120,7 @@ class Signs {
     for (const [rule, { at, step }] of this.#held) {
       if (at >= place) return;
       this.#held.delete(rule);
-      this.weight -= step.weight;
+      this.#weight -= step.weight;
     }
   }
 

@@ -7,78 +7,110 @@ import { isAscii } from "./plain-text.ts";
 
 /** Letters looked at, five bits each: capital and small letters of ASCII have the same. */
 const KEY_LETTERS = 6;
-/** Words below LONG_LETTERS are known by so many letters, in a table of their own. */
-const SHORT_KEY_LETTERS = 3;
+/** The first ones are looked at first. They are all that is known of words below LONG_LETTERS. */
+const FIRST_LETTERS = 3;
 const LONG_LETTERS = 5;
 const TABLE_BITS = 16;
+/** What first letters may be the beginning of. */
+const SHORT_WORD = 1;
+const LONG_WORD = 2;
 
 /** Characters looked at in one go. Reading them from memory is four times faster than from the string. */
 const CHUNK_CHARACTERS = 32_768;
+/** Read in one go: some characters of the next chunk too, so that a key is whole. */
+const READ_CHARACTERS = CHUNK_CHARACTERS + KEY_LETTERS;
 
 /** Shared by all gates: a scan runs to its end before another begins. */
-const letters = Buffer.alloc(CHUNK_CHARACTERS + KEY_LETTERS);
+const letters = Buffer.alloc(READ_CHARACTERS + KEY_LETTERS);
 const wide = Buffer.alloc(2 * letters.length);
 const letterView = new DataView(letters.buffer, letters.byteOffset, letters.length);
 const wideView = new DataView(wide.buffer, wide.byteOffset, wide.length);
 
-/** 1 for the letters and digits of ASCII: no word begins right after one. */
-const ASCII_WORD = Uint8Array.from({ length: 256 }, (_, code) =>
-  /[0-9A-Za-z]/.test(String.fromCharCode(code)) ? 1 : 0,
+/** Places in the chunk where words begin, and how many they are. */
+const starts = new Uint16Array(CHUNK_CHARACTERS + 1);
+let startCount = 0;
+/** What `letters` and `starts` are of: one guardrail after another looks at the same text. */
+let readChunk = "";
+
+/** 0 for the letters and digits of ASCII: no word begins right after one. */
+const STARTS_AFTER = Uint8Array.from({ length: 256 }, (_, code) =>
+  /[0-9A-Za-z]/.test(String.fromCharCode(code)) ? 0 : 1,
 );
-const NOWHERE = new Uint8Array(256);
+const EVERYWHERE = Uint16Array.from({ length: CHUNK_CHARACTERS }, (_, at) => at);
 
 export class WordGate {
+  readonly #first = new Uint8Array(1 << (5 * FIRST_LETTERS));
   readonly #long = new Uint8Array(1 << TABLE_BITS);
-  readonly #short = new Uint8Array(1 << TABLE_BITS);
-  readonly #inWord: Uint8Array;
+  readonly #anywhere: boolean;
 
   /** `anywhere`: words may begin in the midst of others. Words are taken as equal in any case. */
   constructor(words: readonly string[], anywhere: boolean) {
-    this.#inWord = anywhere ? NOWHERE : ASCII_WORD;
+    this.#anywhere = anywhere;
     for (const word of words) this.#add(word);
   }
 
   /** Calls `visit` for each place where a word may begin, ascending, until it says true. It may not scan itself. */
   scan(text: string, visit: (at: number) => boolean): void {
+    const first = this.#first;
     const long = this.#long;
-    const short = this.#short;
-    const inWord = this.#inWord;
-    const view = letterView;
-    let inside = 0;
     for (let base = 0; base < text.length; base += CHUNK_CHARACTERS) {
-      // Some characters more, which belong to the next chunk, so that a key is whole.
-      const read = readLetters(
-        text.length <= letters.length ? text : text.slice(base, base + letters.length),
-      );
-      const end = Math.min(read, CHUNK_CHARACTERS);
-      for (let i = 0; i < end; i++) {
-        if (inside === 0) {
-          const first = view.getUint32(i, true) & 0x1f1f1f1f;
-          const rest = view.getUint16(i + 4, true) & 0x1f1f;
-          if ((short[shortKey(first)] === 1 || long[longKey(first, rest)] === 1) && visit(base + i)) return;
-        }
-        inside = inWord[view.getUint8(i)] ?? 0;
+      read(text, base);
+      const places = this.#anywhere ? EVERYWHERE : starts;
+      const count = this.#anywhere ? Math.min(text.length - base, CHUNK_CHARACTERS) : startCount;
+      // One branch that depends on the text: a branch guessed wrong takes longer than both look-ups.
+      for (let n = 0; n < count; n++) {
+        const at = places[n] ?? 0;
+        const four = letterView.getUint32(at, true) & 0x1f1f1f1f;
+        const two = letterView.getUint16(at + 4, true) & 0x1f1f;
+        const begun = first[firstKey(four)] ?? 0;
+        const hit = (begun & SHORT_WORD) | (begun & (long[longKey(four, two)] ?? 0));
+        if (hit !== 0 && visit(base + at)) return;
       }
     }
   }
 
   #add(word: string): void {
     const isLong = word.length >= LONG_LETTERS;
-    let spellings: number[][] = [[]];
-    for (let i = 0; i < (isLong ? KEY_LETTERS : SHORT_KEY_LETTERS); i++) {
-      const bits = bitsOf(word[i]);
-      spellings = spellings.flatMap((spelling) => bits.map((five) => [...spelling, five]));
-    }
-    for (const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] of spellings) {
-      const first = a | (b << 8) | (c << 16) | (d << 24);
-      if (isLong) this.#long[longKey(first, e | (f << 8))] = 1;
-      else this.#short[shortKey(first)] = 1;
+    for (const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] of beginnings(word, isLong)) {
+      const four = a | (b << 8) | (c << 16) | (d << 24);
+      const key = firstKey(four);
+      this.#first[key] = (this.#first[key] ?? 0) | (isLong ? LONG_WORD : SHORT_WORD);
+      if (isLong) this.#long[longKey(four, e | (f << 8))] = LONG_WORD;
     }
   }
 }
 
-/** Puts a text into `letters`, zeros behind it: ASCII as it is, of others the last five bits above 127. */
-function readLetters(text: string): number {
+/** Reads the chunk of a text that begins at `base`, unless it was read last. */
+function read(text: string, base: number): void {
+  const chunk = text.length <= READ_CHARACTERS ? text : text.slice(base, base + READ_CHARACTERS);
+  if (base === 0 && chunk === readChunk) return;
+  // Of a later chunk, what stands before it counts too.
+  const isStart = base === 0 ? 1 : (STARTS_AFTER[letters[CHUNK_CHARACTERS - 1] ?? 0] ?? 0);
+  readChunk = base === 0 ? chunk : "";
+  readLetters(chunk);
+  startCount = findStarts(Math.min(chunk.length, CHUNK_CHARACTERS), isStart);
+}
+
+/** Fills `starts` from the letters before `end`, without a branch on any; how many there are. */
+function findStarts(end: number, isStart: number): number {
+  let count = 0;
+  let next = isStart;
+  for (let at = 0; at < end; at++) {
+    starts[count] = at;
+    count += next;
+    next = STARTS_AFTER[letterView.getUint8(at)] ?? 0;
+  }
+  return count;
+}
+
+/** Blanks that are not read as one by their last five bits. NFKC makes plain ones of the others. */
+const BLANKS = ["\t", "\n", "\v", "\f", "\r", "\u1680", "\u2028", "\u2029"];
+
+/**
+ * Puts a text into `letters`, zeros behind it for its last key: ASCII as it is but for its blanks, of other characters
+ * the last five bits above 127.
+ */
+function readLetters(text: string): void {
   if (isAscii(text)) letters.write(text, "latin1");
   else {
     wide.write(text, "utf16le");
@@ -87,27 +119,36 @@ function readLetters(text: string): number {
       letterView.setUint8(i, unit < 128 ? unit : 128 | (unit & 31));
     }
   }
-  letters.fill(0, text.length);
-  return text.length;
+  for (const blank of BLANKS) {
+    for (let at = text.indexOf(blank); at >= 0; at = text.indexOf(blank, at + 1)) letters[at] = 0;
+  }
+  letters.fill(0, text.length, text.length + KEY_LETTERS);
 }
 
-/** Place in the table of the first three letters, the lowest byte first. */
-function shortKey(first: number): number {
-  return hash(first & 0xffffff);
+/** Place in the table of the first three of four letters, the lowest byte first. */
+function firstKey(four: number): number {
+  return (four & 0x1f) | ((four >> 3) & 0x3e0) | ((four >> 6) & 0x7c00);
 }
 
 /** Place in the table of four letters and two. */
-function longKey(first: number, rest: number): number {
-  return hash(first ^ Math.imul(rest, 0x85ebca6b));
-}
-
-function hash(key: number): number {
-  return Math.imul(key, 0x9e3779b1) >>> (32 - TABLE_BITS);
+function longKey(four: number, two: number): number {
+  return Math.imul(four ^ Math.imul(two, 0x85ebca6b), 0x9e3779b1) >>> (32 - TABLE_BITS);
 }
 
 const ANY_BITS = Array.from({ length: 32 }, (_, bits) => bits);
-/** Blanks, tabs, line breaks, and the no-break space. */
-const BLANK_BITS = [0, 9, 10, 11, 12, 13];
+const BLANK_BITS = [0];
+
+/** The letters, five bits each, that a word may begin with in a text: a blank of it may be a row of them there. */
+function beginnings(word: string, isLong: boolean): readonly (readonly number[])[] {
+  let found: { readonly bits: readonly number[]; readonly at: number }[] = [{ bits: [], at: 0 }];
+  for (let i = 0; i < (isLong ? KEY_LETTERS : FIRST_LETTERS); i++) {
+    found = found.flatMap(({ bits, at }) => {
+      const next = bitsOf(word[at]).map((five) => ({ bits: [...bits, five], at: at + 1 }));
+      return isBlank(word[at - 1]) ? [...next, { bits: [...bits, ...BLANK_BITS], at }] : next;
+    });
+  }
+  return found.map(({ bits }) => bits);
+}
 
 /** Upper and lower case cost more than all else here, and words share their letters. */
 const knownBits = new Map<string, readonly number[]>();
@@ -118,7 +159,11 @@ function bitsOf(unit: string | undefined): readonly number[] {
   const known = knownBits.get(unit);
   if (known !== undefined) return known;
   const forms = [unit, unit.toLowerCase(), unit.toUpperCase(), unit.toUpperCase().toLowerCase()];
-  const bits = /\s/.test(unit) ? BLANK_BITS : [...new Set(forms.map((form) => form.charCodeAt(0) & 31))];
+  const bits = isBlank(unit) ? BLANK_BITS : [...new Set(forms.map((form) => form.charCodeAt(0) & 31))];
   knownBits.set(unit, bits);
   return bits;
+}
+
+function isBlank(unit: string | undefined): boolean {
+  return unit !== undefined && /\s/.test(unit);
 }

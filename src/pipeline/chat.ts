@@ -6,7 +6,7 @@ import type { CompiledEndpoint } from "../compile/model.ts";
 import type { Answer, AnswerStream, ChatResult, GatewayError, MaybePromise, Usage } from "../plugin/index.ts";
 import { isGatewayError, isPromise, reject, STAGES } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
-import { closeMoney, type Ending, endCall, estimateUsage, guarded } from "./end.ts";
+import { closeMoney, type Ending, endCall, estimateUsage } from "./end.ts";
 import type { Reply } from "./reply.ts";
 import { crashed, runCommit, runRequest, runResponse } from "./run.ts";
 import { type PumpOwner, StreamPump } from "./stream.ts";
@@ -35,6 +35,13 @@ function wholeAsStream(result: ChatResult): AnswerStream {
     resume() {},
     cancel() {},
   };
+}
+
+/** An answer that nothing can refuse any more. `close` ends its stream; without it the answer is sent whole. */
+interface Final {
+  readonly result: ChatResult;
+  readonly usage: Usage;
+  readonly close: (() => void) | undefined;
 }
 
 class ChatRun implements PumpOwner {
@@ -111,29 +118,36 @@ class ChatRun implements PumpOwner {
     if (x.ended) return;
     if (isGatewayError(result)) return this.#refuse(result, result.status === 502 ? "failed" : "refused");
     const usage = result.usage ?? estimateUsage(x, this.#answered?.content.length ?? 0);
-    this.#store(result, usage, (costNanoUsd) => {
-      x.firstByteMs = this.#x.rt.clock.monotonicMs();
-      this.#reply.whole(x, result, usage);
-      this.#end({ outcome: "done", status: 200, error: undefined, result, usage, costNanoUsd });
-    });
+    this.#keep({ result, usage, close: undefined });
   }
 
-  /** What must be kept is kept before the client has its last byte; then `answer` sends it. */
-  #store(result: ChatResult, usage: Usage, answer: (costNanoUsd: number) => void): void {
-    const failed = (error: GatewayError): void => this.#refuse(error, "failed");
-    guarded(
-      this.#x,
-      () => runCommit(this.#x, this.#endpoint.commit, result),
-      (error) => {
-        if (this.#x.ended) return;
-        if (error !== undefined) return failed(error);
-        // An answer that no provider gave costs nothing.
-        const used = this.#x.asked ? usage : undefined;
-        const cost = (): MaybePromise<number> => closeMoney(this.#x, used);
-        guarded(this.#x, cost, (nanoUsd) => this.#x.ended || answer(nanoUsd), failed);
-      },
-      failed,
-    );
+  /** What must be kept is kept before the client has its last byte; then it is paid for, and goes out. */
+  #keep(final: Final): void {
+    const kept = runCommit(this.#x, this.#endpoint.commit, final.result);
+    if (isPromise(kept)) kept.then((error) => this.#settle(final, error));
+    else this.#settle(final, kept);
+  }
+
+  #settle(final: Final, error: GatewayError | undefined): void {
+    const x = this.#x;
+    if (x.ended) return;
+    if (error !== undefined) return this.#refuse(error, "failed");
+    // An answer that no provider gave costs nothing.
+    const cost = closeMoney(x, x.asked ? final.usage : undefined);
+    if (isPromise(cost)) cost.then((settled) => this.#send(final, settled));
+    else this.#send(final, cost);
+  }
+
+  #send({ result, usage, close }: Final, cost: number | GatewayError): void {
+    const x = this.#x;
+    if (x.ended) return;
+    if (isGatewayError(cost)) return this.#refuse(cost, "failed");
+    if (close !== undefined) close();
+    else {
+      x.firstByteMs = x.rt.clock.monotonicMs();
+      this.#reply.whole(x, result, usage);
+    }
+    this.#end({ outcome: "done", status: 200, error: undefined, result, usage, costNanoUsd: cost });
   }
 
   #stream(answer: AnswerStream): void {
@@ -145,10 +159,7 @@ class ChatRun implements PumpOwner {
 
   complete(result: ChatResult, usage: Usage, close: () => void): void {
     this.#answered = { ...result, usage };
-    this.#store(result, usage, (costNanoUsd) => {
-      close();
-      this.#end({ outcome: "done", status: 200, error: undefined, result, usage, costNanoUsd });
-    });
+    this.#keep({ result, usage, close });
   }
 
   broken(error: GatewayError, result: ChatResult, usage: Usage): void {
@@ -185,18 +196,15 @@ class ChatRun implements PumpOwner {
     const answered = this.#answered;
     const usage =
       answered === undefined ? undefined : (answered.usage ?? estimateUsage(x, answered.content.length));
-    const finish = (costNanoUsd: number): void => {
+    const finish = (cost: number | GatewayError): void => {
       if (x.ended) return;
       if (error !== undefined) this.#reply.refuse(x, error);
-      const status = error?.status ?? 499;
-      this.#end({ outcome, status, error, result: answered, usage, costNanoUsd });
+      const costNanoUsd = isGatewayError(cost) ? 0 : cost;
+      this.#end({ outcome, status: error?.status ?? 499, error, result: answered, usage, costNanoUsd });
     };
-    guarded(
-      x,
-      () => closeMoney(x, usage),
-      finish,
-      () => finish(0),
-    );
+    const cost = closeMoney(x, usage);
+    if (isPromise(cost)) cost.then(finish);
+    else finish(cost);
   }
 
   #end(ending: Ending): void {

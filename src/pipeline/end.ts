@@ -17,15 +17,24 @@ export function estimateUsage(x: Call, completionCharacters: number): Usage {
 
 /**
  * Ends the money side. With `usage` the actual cost is settled; without it the call had no answer: it costs its input
- * estimate when a provider had taken it on (or may have, when it was given up), and nothing otherwise.
+ * estimate when a provider had taken it on (or may have, when it was given up), and nothing otherwise. Never throws: a
+ * store that fails is a GatewayError.
  */
-export function closeMoney(x: Call, usage: Usage | undefined): MaybePromise<number> {
+export function closeMoney(x: Call, usage: Usage | undefined): MaybePromise<number | GatewayError> {
   if (x.priced === undefined) return 0;
-  let cost = 0;
-  if (usage !== undefined) cost = x.priced.costNanoUsd(usage);
-  else if (mayBeBilled(x)) cost = x.priced.inputNanoUsd;
-  const closed = cost > 0 || usage !== undefined ? settleReservation(x, cost) : releaseReservation(x);
-  return isPromise(closed) ? closed.then(() => cost) : cost;
+  try {
+    let cost = 0;
+    if (usage !== undefined) cost = x.priced.costNanoUsd(usage);
+    else if (mayBeBilled(x)) cost = x.priced.inputNanoUsd;
+    const closed = cost > 0 || usage !== undefined ? settleReservation(x, cost) : releaseReservation(x);
+    if (!isPromise(closed)) return cost;
+    return closed.then(
+      () => cost,
+      (thrown: unknown) => crashed(x, { stage: x.stage, plugin: "gateway" }, thrown),
+    );
+  } catch (thrown) {
+    return crashed(x, { stage: x.stage, plugin: "gateway" }, thrown);
+  }
 }
 
 function mayBeBilled(x: Call): boolean {
@@ -96,22 +105,5 @@ function finishAll(): void {
     x.lease = undefined;
     if (isPromise(finished)) finished.finally(() => lease?.release());
     else lease?.release();
-  }
-}
-
-/** Runs `step` and hands a thrown or rejected error (the store's, say) to `failed` instead of losing the call. */
-export function guarded<T>(
-  x: Call,
-  step: () => MaybePromise<T>,
-  next: (value: T) => void,
-  failed: (error: GatewayError) => void,
-): void {
-  const caught = (thrown: unknown): void => failed(crashed(x, { stage: x.stage, plugin: "gateway" }, thrown));
-  try {
-    const value = step();
-    if (isPromise(value)) value.then(next).catch(caught);
-    else next(value);
-  } catch (thrown) {
-    caught(thrown);
   }
 }

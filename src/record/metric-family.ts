@@ -42,13 +42,22 @@ export class GaugeFamily implements Readable {
   }
 }
 
+type Add = (value: number) => void;
+
+/** Series by the values of their labels, one level a label: finding one makes no key of them all. */
+interface Branch {
+  readonly branches: Map<string, Branch>;
+  add: Add | undefined;
+}
+
 /** What both have: a name, and one set of numbers per combination of label values. */
 abstract class Family<State> implements MetricFamily, Readable {
   abstract readonly type: Samples["type"];
   readonly name: string;
   readonly help: string;
   readonly #labels: readonly string[];
-  readonly #series = new Map<string, { readonly labels: Record<string, string>; readonly state: State }>();
+  readonly #root: Branch = { branches: new Map(), add: undefined };
+  readonly #series: { readonly labels: Record<string, string>; readonly state: State }[] = [];
 
   constructor(name: string, help: string, labels: readonly string[]) {
     this.name = name;
@@ -58,21 +67,27 @@ abstract class Family<State> implements MetricFamily, Readable {
 
   abstract get(): Promise<Samples>;
   protected abstract empty(): State;
-  protected abstract adder(state: State): (value: number) => void;
+  protected abstract adder(state: State): Add;
 
-  series(...values: readonly string[]): (value: number) => void {
-    const key = values.join("\0");
-    let known = this.#series.get(key);
-    if (known === undefined) {
-      const labels = Object.fromEntries(this.#labels.map((label, i) => [label, values[i] ?? ""]));
-      known = { labels, state: this.empty() };
-      this.#series.set(key, known);
+  series(...values: readonly string[]): Add {
+    let branch = this.#root;
+    for (const value of values) {
+      let next = branch.branches.get(value);
+      if (next === undefined) branch.branches.set(value, (next = { branches: new Map(), add: undefined }));
+      branch = next;
     }
-    return this.adder(known.state);
+    return (branch.add ??= this.#begin(values));
   }
 
-  protected all(): Iterable<{ readonly labels: Record<string, string>; readonly state: State }> {
-    return this.#series.values();
+  protected all(): readonly { readonly labels: Record<string, string>; readonly state: State }[] {
+    return this.#series;
+  }
+
+  #begin(values: readonly string[]): Add {
+    const labels = Object.fromEntries(this.#labels.map((label, i) => [label, values[i] ?? ""]));
+    const state = this.empty();
+    this.#series.push({ labels, state });
+    return this.adder(state);
   }
 }
 
@@ -80,7 +95,7 @@ export class CounterFamily extends Family<{ sum: number }> {
   readonly type = "counter";
 
   get(): Promise<Samples> {
-    const values = Array.from(this.all(), ({ labels, state }) => ({ labels, value: state.sum }));
+    const values = this.all().map(({ labels, state }) => ({ labels, value: state.sum }));
     const { name, help, type } = this;
     return Promise.resolve({ name, help, type, values, aggregator: "sum" });
   }
@@ -89,7 +104,7 @@ export class CounterFamily extends Family<{ sum: number }> {
     return { sum: 0 };
   }
 
-  protected adder(state: { sum: number }): (value: number) => void {
+  protected adder(state: { sum: number }): Add {
     return (value) => {
       state.sum += value;
     };
@@ -132,7 +147,7 @@ export class HistogramFamily extends Family<Buckets> {
     return { counts: new Array<number>(this.#bounds.length + 1).fill(0), sum: 0 };
   }
 
-  protected adder(state: Buckets): (value: number) => void {
+  protected adder(state: Buckets): Add {
     const bounds = this.#bounds;
     return (value) => {
       let i = 0;
