@@ -12,6 +12,8 @@ export interface GatewaySetup {
   /** Name to place, or to the base URL of an OpenAI. */
   readonly credentials: Record<string, string | Credential>;
   readonly endpoints: readonly Record<string, unknown>[];
+  /** Section `state`. Default: memory. */
+  readonly state?: Record<string, unknown>;
   readonly probe: Buffer;
 }
 
@@ -23,7 +25,7 @@ export function gateway(lab: Lab, setup: GatewaySetup): TargetPlan {
     launch(port) {
       if (!existsSync(gatewayProgram)) throw new Error("the gateway is not built: npm run build");
       const file = join(lab.folder, "gateway.config.yaml");
-      writeFileSync(file, JSON.stringify(gatewayConfig(port, setup.credentials, setup.endpoints)));
+      writeFileSync(file, JSON.stringify(gatewayConfig(port, setup.credentials, setup)));
       return { args: [gatewayProgram, "start", "--config", file] };
     },
   };

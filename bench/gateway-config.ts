@@ -92,10 +92,11 @@ export function fullEndpoint(place: EndpointPlace): Json {
 export function gatewayConfig(
   port: number,
   credentials: Record<string, string | Credential>,
-  endpoints: readonly Json[],
+  { endpoints, state = {} }: { readonly endpoints: readonly Json[]; readonly state?: Json },
 ): Json {
   return {
     version: 1,
+    state,
     server: { host: "127.0.0.1", port },
     admin: { port: 0 },
     projects: [

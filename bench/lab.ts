@@ -104,6 +104,23 @@ export class Lab {
     };
   }
 
+  /** Runs another program beside the load until `stop`; resolves when it says that it is ready. */
+  async startProgram(command: readonly string[], ready: RegExp): Promise<{ stop(): Promise<void> }> {
+    const [program = "", ...args] = pinned(this.#cores?.driver, command);
+    const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
+    this.#children.add(child);
+    child.once("close", () => this.#children.delete(child));
+    child.once("error", () => this.#children.delete(child));
+    const said = await Promise.race([
+      firstMatch(child.stdout, ready),
+      once(child, "close"),
+      once(child, "error"),
+    ]);
+    if (said !== true) throw new Error(`${program} did not start`);
+    child.stdout.resume();
+    return { stop: () => this.#stop(child) };
+  }
+
   /** Ends every process that is left and removes the folder. */
   close(): void {
     for (const child of this.#children) child.kill("SIGKILL");
@@ -135,6 +152,12 @@ export class Lab {
     await ended;
     clearTimeout(timer);
   }
+}
+
+async function firstMatch(output: NodeJS.ReadableStream, ready: RegExp): Promise<boolean> {
+  let said = "";
+  for await (const text of output) if (ready.test((said += String(text)))) return true;
+  return false;
 }
 
 function hasEnded(child: ChildProcess): boolean {

@@ -15,6 +15,7 @@ import * as json from "./scenarios/json.ts";
 import * as large from "./scenarios/large.ts";
 import * as memory from "./scenarios/memory.ts";
 import * as start from "./scenarios/start.ts";
+import * as state from "./scenarios/state.ts";
 import * as stream from "./scenarios/stream.ts";
 
 const scenarios: Record<string, { title: string; run(bench: Bench): Promise<Row[]> }> = {
@@ -23,6 +24,7 @@ const scenarios: Record<string, { title: string; run(bench: Bench): Promise<Row[
   stream,
   endpoints,
   memory,
+  state,
   start,
 };
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { pages } from "../scripts/docs.ts";
+import { VERSION } from "../src/base/version.ts";
 import { DEMO_TOKEN, DEMO_TOKEN_HASH } from "../src/cli/demo.ts";
 import { main } from "../src/cli/main.ts";
 import { at } from "./spec/kit/at.ts";
@@ -32,6 +33,10 @@ test("the README lists every runtime dependency, and no other", () => {
   const table = read("README.md").split("## Dependencies")[1]?.split("Development:")[0] ?? "";
   const listed = [...table.matchAll(/npmjs\.com\/package\/([\w.-]+)\)/g)].map((match) => match[1]);
   assert.deepEqual([...new Set(listed)].sort(), dependencies.sort());
+});
+
+test("the version that the gateway tells is the package's", () => {
+  assert.equal(VERSION, at(JSON.parse(read("package.json")), "version"));
 });
 
 test("the README and the default configuration know the demo token", () => {

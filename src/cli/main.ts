@@ -24,6 +24,14 @@ const COMMANDS: Readonly<Record<string, LoadCommand>> = {
     return schemaCommand(pluginLoader);
   },
   token: async () => (await import("./token.ts")).command,
+  init: async () => (await import("./init.ts")).command,
+  state: async () => {
+    const [{ stateCommand }, { pluginLoader }] = await Promise.all([
+      import("./state.ts"),
+      import("../gateway/load.ts"),
+    ]);
+    return stateCommand(pluginLoader);
+  },
 };
 
 export async function main(args: readonly string[], io: CliIo = processIo()): Promise<number> {

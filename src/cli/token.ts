@@ -1,6 +1,6 @@
 /** `sluice token`: makes tokens and their hashes. A token is printed once and kept nowhere. */
-import { createHash, randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
+import { newToken, tokenHash } from "../base/token.ts";
 import { type CliIo, type Command, EXIT, misused } from "./command.ts";
 
 const HELP = `Usage: sluice token new [--name NAME] [--scopes LIST] [--test] [--output text|json]
@@ -19,9 +19,6 @@ Examples:
   sluice token hash < token.txt`;
 
 const SCOPES = ["chat", "models", "admin", "mcp", "proxy"];
-const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/** 43 letters and digits hold 256 bits. */
-const SECRET_CHARACTERS = 43;
 const TOKEN = /^gw_(?:live|test)_\S+$/;
 
 export const command: Command = {
@@ -56,8 +53,8 @@ function makeToken(args: readonly string[], io: CliIo): number {
     return misused(io, "token", `unknown scope '${unknown}'; scopes are ${SCOPES.join(", ")}`);
   if (output !== "text" && output !== "json")
     return misused(io, "token", `--output takes text or json, not '${output}'`);
-  const token = `gw_${values.test ? "test" : "live"}_${randomText(SECRET_CHARACTERS)}`;
-  const hash = hashOf(token);
+  const token = newToken(values.test ? "test" : "live");
+  const hash = tokenHash(token);
   if (output === "json") {
     io.stdout(`${JSON.stringify({ token, hash, name, scopes })}\n`);
     return EXIT.fine;
@@ -85,23 +82,6 @@ async function hashToken(args: readonly string[], io: CliIo): Promise<number> {
     io.stderr("sluice token: standard input holds no token: one begins with gw_live_ or gw_test_\n");
     return EXIT.failed;
   }
-  io.stdout(`${hashOf(token)}\n`);
+  io.stdout(`${tokenHash(token)}\n`);
   return EXIT.fine;
-}
-
-/** As the configuration keeps it: SHA-256 of the whole string. */
-function hashOf(token: string): string {
-  return `sha256:${createHash("sha256").update(token, "utf8").digest("hex")}`;
-}
-
-/** Letters and digits, all equally likely: bytes past the last whole multiple of 62 are thrown away. */
-function randomText(length: number): string {
-  const usable = 256 - (256 % ALPHABET.length);
-  let text = "";
-  while (text.length < length) {
-    for (const byte of randomBytes(length)) {
-      if (byte < usable && text.length < length) text += ALPHABET[byte % ALPHABET.length];
-    }
-  }
-  return text;
 }

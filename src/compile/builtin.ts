@@ -11,6 +11,7 @@ import prepare from "../../plugins/prepare.ts";
 import promptInjection from "../../plugins/prompt-injection.ts";
 import record from "../../plugins/record.ts";
 import validate from "../../plugins/validate.ts";
+import webhook from "../../plugins/webhook.ts";
 import anthropic from "../../providers/anthropic.ts";
 import cohere from "../../providers/cohere.ts";
 import google from "../../providers/google.ts";
@@ -30,6 +31,7 @@ export const BUILT_IN: readonly Plugin[] = [
   keywordBlocklist,
   pii,
   promptInjection,
+  webhook,
   validate,
   prepare,
   call,

@@ -61,23 +61,24 @@ async function compileProject(context: CompileContext, project: ProjectConfig): 
     const compiled = context.at(endpoint.at, () => compileEndpoint(context, project, endpoint));
     endpoints.set(endpoint.slug, isPromise(compiled) ? await compiled : compiled);
   }
-  const listing = project.endpoints.map(({ uuid, name, slug, is_active, expose_as_mcp_tool }) => ({
-    uuid,
-    name,
-    slug,
-    is_active,
-    expose_as_mcp_tool,
-  }));
   return {
     ref,
     type: project.type,
     authenticate: requestSteps(early),
     endpoints,
-    listingJson: JSON.stringify(listing),
+    listingJson: listingOf(project),
   };
 }
 
-async function makeContext(input: CompileInput): Promise<CompileContext> {
+/** `data` of the listing call. */
+export function listingOf({ endpoints }: ProjectConfig): string {
+  const listing = endpoints.map(({ uuid, name, slug, is_active, expose_as_mcp_tool }) => {
+    return { uuid, name, slug, is_active, expose_as_mcp_tool };
+  });
+  return JSON.stringify(listing);
+}
+
+export async function makeContext(input: CompileInput): Promise<CompileContext> {
   const { config, registry, platform, upstream } = input;
   const lease = input.pool.lease();
   const own = new Set<Plugin>(BUILT_IN);

@@ -1,10 +1,19 @@
 /** Compiles one endpoint: sets up what stands at each stage and lays the hooks out in flat arrays, one a kind. */
 import type { EndpointConfig, GuardrailUse, ProjectConfig, StageUse } from "../config/model.ts";
-import type { EndpointRef, Hooks, MaybePromise, StagePlugin } from "../plugin/index.ts";
+import type {
+  EndpointRef,
+  Guardrail,
+  GuardrailPlugin,
+  Hooks,
+  Host,
+  MaybePromise,
+  StagePlugin,
+} from "../plugin/index.ts";
 import { andThen, STAGES } from "../plugin/index.ts";
 import type { CompileContext } from "./context.ts";
 import { guardrailHooks } from "./guardrail.ts";
 import { allOf } from "./instances.ts";
+import { isolated } from "./isolate.ts";
 import type {
   CommitStep,
   CompiledEndpoint,
@@ -54,7 +63,7 @@ export function compileEndpoint(
         response: upward.flatMap((placed) => placed.response ?? []),
         stream: upward.flatMap((placed) => placed.stream ?? []),
         commit: upward.flatMap((placed) => placed.commit ?? []),
-        finish: finishSteps(upward),
+        finish: [...finishSteps(upward), ...auditStep(context)],
       };
     }),
   );
@@ -134,14 +143,32 @@ function guardrail(context: CompileContext, use: GuardrailUse): MaybePromise<Pla
   return context.at(at, () =>
     context.lease.take<Placed>(plugin, known, {
       make: () =>
-        // See placeStage: checked against the plugin's schema.
-        andThen(plugin.setup(use.options as never, context.hostFor(plugin)), (made) => {
+        andThen(setUp(context, plugin, use), (made) => {
           const hooks = guardrailHooks({ name: plugin.name, guardrail: made, use, clock, log });
           return place(STAGES.indexOf("guard"), plugin.name, hooks);
         }),
       close: (placed) => placed.close(),
     }),
   );
+}
+
+/** In its own thread or in the gateway's. */
+function setUp(
+  context: CompileContext,
+  plugin: GuardrailPlugin<never>,
+  { use: name, options, isolate, timeout_ms: timeoutMs }: GuardrailUse,
+): MaybePromise<Guardrail> {
+  const { fetch, ...rest } = context.hostFor(plugin);
+  // What a verdict waits for may take no longer than the verdict.
+  const host: Host = {
+    ...rest,
+    fetch: (url, request) =>
+      fetch(url, { ...request, timeoutMs: Math.min(timeoutMs, request?.timeoutMs ?? timeoutMs) }),
+  };
+  // See placeStage: checked against the plugin's schema.
+  if (!isolate) return plugin.setup(options as never, host);
+  const module = context.registry.moduleOf(plugin);
+  return isolated({ start: { module, name, options }, timeoutMs, host, clock: context.platform.clock });
 }
 
 function place(stage: number, plugin: string, hooks: Hooks): Placed {
@@ -172,4 +199,9 @@ function withDecision(steps: readonly RequestStep[]): RequestStep[] {
   const at = steps.findLastIndex((step) => step.stage <= budget) + 1;
   if (at === 0) return [...steps];
   return steps.toSpliced(at, 0, { stage: budget, plugin: "gateway", run: "decide" });
+}
+
+function auditStep({ platform }: CompileContext): FinishStep[] {
+  const run = platform.auditBlocks;
+  return run === undefined ? [] : [{ stage: STAGES.indexOf("record"), plugin: "audit", run }];
 }

@@ -123,9 +123,24 @@ class HeldWindow implements ChunkHook {
     if (partial && isHighSurrogate(text.charCodeAt(to - 1)) && to > from) to--;
     const released = edited(text.slice(0, to), inside).slice(from);
     this.#held = text.slice(to);
-    this.#before = text.slice(Math.max(0, to - this.#window), to);
+    this.#before = text.slice(wholeWordsFrom(text, Math.max(0, to - this.#window), to), to);
     return released;
   }
+}
+
+const WORD_UNIT = /[\p{L}\p{M}\p{N}\p{Cs}_]/u;
+
+/**
+ * What has been released is judged again, as what stands left of the rest: it may not begin inside a word, whose other
+ * end would be taken for a word of its own.
+ */
+function wholeWordsFrom(text: string, start: number, end: number): number {
+  const isWord = (at: number): boolean => WORD_UNIT.test(text[at] ?? "");
+  if (start === 0 || !isWord(start - 1)) return start;
+  let at = start;
+  while (at < end && isWord(at)) at++;
+  // One word longer than any match: none can stand at its end alone.
+  return at === end ? start : at;
 }
 
 function isHighSurrogate(code: number): boolean {

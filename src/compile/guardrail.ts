@@ -25,7 +25,7 @@ import { windowHook } from "./guardrail-window.ts";
 export interface GuardContext {
   readonly name: string;
   readonly guardrail: Guardrail;
-  readonly use: Pick<GuardrailUse, "on" | "on_error" | "timeout_ms" | "shadow">;
+  readonly use: Pick<GuardrailUse, "on" | "on_error" | "timeout_ms" | "shadow" | "isolate">;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -173,10 +173,15 @@ function failed(context: GuardContext, about: TextAbout, thrown: unknown): Judge
   return reject(about.side === "input" ? "guardrail_failed" : "answer_guardrail_failed", { name });
 }
 
-class DeadlineError extends Error {}
+/** No verdict came within `timeout_ms`. */
+export class DeadlineError extends Error {}
 
-/** Only promises can be given a deadline; a guardrail that blocks the thread is what `isolate` is for. */
+/**
+ * Only promises can be given a deadline; a guardrail that blocks the thread is what `isolate` is for, where the deadline
+ * is isolate.ts's: a judgement that waited behind such a one has not had its time.
+ */
 function withDeadline(context: GuardContext, verdict: Promise<Verdict>): Promise<Verdict> {
+  if (context.use.isolate) return verdict;
   return new Promise((resolve, fail) => {
     const timer = context.clock.after(context.use.timeout_ms, () => {
       fail(new DeadlineError(`no verdict within ${context.use.timeout_ms} ms`));

@@ -2,6 +2,7 @@
 import { compileSchema } from "../base/json-schema.ts";
 import type {
   Clock,
+  Hooks,
   Host,
   JsonSchema,
   Logger,
@@ -10,7 +11,10 @@ import type {
   RequestLog,
   SchemaCheck,
 } from "../plugin/index.ts";
+import { NO_SLICE } from "../state/slice-table.ts";
 import type { StateStore } from "../state/store.ts";
+import { OWN_SESSIONS } from "../state/store.ts";
+import type { GuardedHttp } from "../upstream/guarded-http.ts";
 
 /** What the gateway offers its plugins; one object for the life of the process. */
 export interface Platform {
@@ -20,13 +24,13 @@ export interface Platform {
   readonly store: StateStore;
   readonly metrics: Metrics;
   readonly requestLog: RequestLog;
+  readonly http: Pick<GuardedHttp, "fetch">;
+  /** A finish hook of every endpoint's calls: a guardrail's block is an audit event. */
+  readonly auditBlocks?: NonNullable<Hooks["finish"]>;
 }
 
-/** Conversations of the built-in stages are kept apart from those of third-party plugins under this name. */
-const OWN_SESSIONS = "chat/";
-
 /** Equal schemas share one check, across reloads as well. */
-function compiled(schema: JsonSchema): SchemaCheck {
+export function compiled(schema: JsonSchema): SchemaCheck {
   const outcome = compileSchema(schema);
   if (!outcome.ok) throw new Error(`the schema does not compile: ${outcome.message}`);
   return outcome.check;
@@ -56,6 +60,8 @@ export function makeHost({ platform, plugin, builtIn, redact }: HostNeeds): Host
     metrics: platform.metrics,
     requestLog: platform.requestLog,
     redact,
+    fetch: platform.http.fetch,
+    store: store.slice?.(`plugin:${plugin}`) ?? NO_SLICE,
   } satisfies Host);
 }
 

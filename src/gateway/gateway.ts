@@ -2,24 +2,26 @@
  * The gateway: holds the current generation, swaps it, and listens. Starting, reloading and stopping are all here;
  * what a call does is in the surfaces and the pipeline.
  */
-import { compileConfig } from "../compile/compile.ts";
-import { CompileError } from "../compile/context.ts";
-import { InstancePool } from "../compile/instances.ts";
+import { VERSION } from "../base/version.ts";
 import type { Diagnostic } from "../config/diagnostic.ts";
 import type { LoadRequest } from "../config/load.ts";
 import type { ResolvedConfig } from "../config/model.ts";
-import { type HttpServer, httpServer } from "../http/server.ts";
+import { overrideEdits } from "../config/override-edits.ts";
+import { withoutSecrets } from "../config/without-secrets.ts";
+import { type HttpServer, httpServer, type RequestHandler } from "../http/server.ts";
 import { OpenCalls } from "../pipeline/open-calls.ts";
 import type { MaybePromise } from "../plugin/index.ts";
 import { andThen } from "../plugin/index.ts";
 import type { StateStore } from "../state/store.ts";
 import { adminPlane } from "../surfaces/admin.ts";
 import type { SurfaceContext } from "../surfaces/arrival.ts";
+import { controlPlane } from "../surfaces/control.ts";
 import type { Readiness } from "../surfaces/health.ts";
 import { dataPlane } from "../surfaces/routes.ts";
-import type { UpstreamClient } from "../upstream/client.ts";
-import { generationsAlive, LiveGeneration } from "./generation.ts";
+import { ConfigError, loadDiagnostic } from "./config-error.ts";
+import { generationsAlive, type LiveGeneration } from "./generation.ts";
 import { Leases } from "./leases.ts";
+import { LiveConfig } from "./live-config.ts";
 import { type Loaded, load } from "./load.ts";
 import { Loader } from "./loader.ts";
 import { createPlatform, type GatewayPlatform, type PlatformOptions } from "./platform.ts";
@@ -46,18 +48,6 @@ export interface ReloadOutcome {
   readonly needsRestart: readonly string[];
 }
 
-/** The configuration cannot be used; `errors` say why, with their places. */
-export class ConfigError extends Error {
-  readonly errors: readonly Diagnostic[];
-  readonly warnings: readonly Diagnostic[];
-
-  constructor(errors: readonly Diagnostic[], warnings: readonly Diagnostic[]) {
-    super(`the configuration has ${errors.length === 1 ? "an error" : `${errors.length} errors`}`);
-    this.errors = errors;
-    this.warnings = warnings;
-  }
-}
-
 export interface Gateway {
   /** Listens. Rejects when an address cannot be bound. */
   start(): Promise<{ readonly url: string; readonly adminUrl: string | undefined }>;
@@ -71,6 +61,8 @@ export interface Gateway {
   /** Calls that have not ended. */
   readonly openCalls: number;
 }
+
+export { ConfigError } from "./config-error.ts";
 
 /** Loads and compiles; nothing listens yet. Rejects with ConfigError. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
@@ -99,40 +91,31 @@ function requestOf(options: GatewayOptions): LoadRequest {
   };
 }
 
-/** Told once a model, where its settings are fitted: ten thousand endpoints may share one. */
-const SETTING_REFUSED = "W0109";
-
-/** Sections that are read once, at start (CONTRACT section 2). */
-const FIXED = ["server", "admin", "state"] as const;
-
 class RunningGateway implements Gateway, SurfaceContext {
   readonly rt: GatewayPlatform;
   readonly random: GatewayPlatform["random"];
   readonly open: OpenCalls;
+  readonly control: RequestHandler;
   draining = false;
-  config: ResolvedConfig;
-  warnings: readonly Diagnostic[] = [];
 
   readonly #options: GatewayOptions;
-  /** As started: later changes to the fixed sections wait for a restart. */
   readonly #started: ResolvedConfig;
-  readonly #pool = new InstancePool();
+  readonly #live: LiveConfig;
   readonly #watch: ConfigWatch | undefined;
+  readonly #unwatchOverrides: () => void;
   readonly #loader: Loader;
   readonly #leases: Leases;
   readonly #servers: HttpServer[] = [];
-  #upstream: Promise<UpstreamClient> | undefined;
-  #current: LiveGeneration | undefined;
   #lastReload: Readiness["last_reload"] = { at: "", ok: true, errors: [] };
-  #reloading: Promise<unknown> = Promise.resolve();
+  #changing: Promise<unknown> = Promise.resolve();
   #stopping: Promise<void> | undefined;
 
   constructor(options: GatewayOptions, platform: GatewayPlatform, config: ResolvedConfig) {
     this.#options = options;
     this.rt = platform;
     this.random = platform.random;
-    this.config = config;
     this.#started = config;
+    this.#live = new LiveConfig(platform, config);
     const { clock } = platform;
     this.#loader = new Loader(clock);
     // A call may be given up a tenth of its time late, and never more than a second.
@@ -141,6 +124,12 @@ class RunningGateway implements Gateway, SurfaceContext {
     if (options.watch !== false) {
       this.#watch = new ConfigWatch({ clock, changed: async () => void (await this.reload()) });
     }
+    this.#unwatchOverrides = platform.store.overrides.watch(() => {
+      this.#applyOverrides().catch((thrown: unknown) => {
+        platform.log.error({ err: thrown }, "overrides could not be applied");
+      });
+    });
+    this.control = this.#controlPlane();
     platform.metrics.gauge("sluice_open_calls", "Calls that have not ended", () => this.open.size);
     platform.metrics.gauge("sluice_generations", "Configurations in being", generationsAlive);
   }
@@ -149,13 +138,21 @@ class RunningGateway implements Gateway, SurfaceContext {
     return this.rt.store;
   }
 
+  get config(): ResolvedConfig {
+    return this.#live.config;
+  }
+
+  get warnings(): readonly Diagnostic[] {
+    return this.#live.warnings;
+  }
+
   get openCalls(): number {
     return this.open.size;
   }
 
   acquire(): LiveGeneration {
-    if (this.#current === undefined) throw new Error("no configuration is in use");
-    return this.#current.acquire();
+    if (this.#live.generation === undefined) throw new Error("no configuration is in use");
+    return this.#live.generation.acquire();
   }
 
   async begin(loaded: Loaded): Promise<void> {
@@ -164,22 +161,17 @@ class RunningGateway implements Gateway, SurfaceContext {
   }
 
   async start(): Promise<{ url: string; adminUrl: string | undefined }> {
-    const { server } = this.#started;
+    const { server, admin } = this.#started;
     const health = {
       readiness: () => this.#readiness(),
       uuid: () => this.random.uuid(),
     };
-    const admin = adminPlane(health, {
-      metrics: this.rt.metrics,
-      tokens: () => this.config.control_plane.tokens,
-      reload: () => this.reload(),
-    });
     try {
       const url = await this.#listen(server.host, server.port, dataPlane(this, health));
-      const adminUrl = this.#started.admin.enabled
-        ? await this.#listen(this.#started.admin.host, this.#started.admin.port, admin)
+      const adminUrl = admin.enabled
+        ? await this.#listen(admin.host, admin.port, this.#adminPlane(health))
         : undefined;
-      this.rt.log.info({ url, admin_url: adminUrl, generation: this.#current?.number }, "listening");
+      this.rt.log.info({ url, admin_url: adminUrl, generation: this.#number }, "listening");
       return { url, adminUrl };
     } catch (error) {
       await this.stop();
@@ -187,11 +179,8 @@ class RunningGateway implements Gateway, SurfaceContext {
     }
   }
 
-  /** One at a time, in the order asked for. */
   reload(): Promise<ReloadOutcome> {
-    const next = this.#reloading.then(() => this.#reload());
-    this.#reloading = next.catch(() => undefined);
-    return next;
+    return this.#inTurn(() => this.#reload());
   }
 
   stop(): Promise<void> {
@@ -199,11 +188,61 @@ class RunningGateway implements Gateway, SurfaceContext {
     return this.#stopping;
   }
 
-  async #listen(
-    host: string,
-    port: number,
-    handle: Parameters<typeof httpServer>[0]["handle"],
-  ): Promise<string> {
+  get #number(): number {
+    return this.#live.generation?.number ?? 0;
+  }
+
+  /** What changes the current generation is done one after the other, in the order asked for. */
+  #inTurn<T>(run: () => Promise<T>): Promise<T> {
+    const next = this.#changing.then(run);
+    this.#changing = next.catch(() => undefined);
+    return next;
+  }
+
+  #applyOverrides(): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#stopping === undefined) await this.#live.applyOverrides();
+    });
+  }
+
+  #adminPlane(health: Parameters<typeof adminPlane>[0]): RequestHandler {
+    const { clock, events, metrics, store } = this.rt;
+    return adminPlane(health, {
+      metrics,
+      tokens: () => this.config.control_plane.tokens,
+      reload: () => this.reload(),
+      records: {
+        clock,
+        trail: events.trail,
+        audit: store.audit,
+        deliveries: events.deliveries,
+        clientAddress: (req) => this.#live.generation?.clientAddress(req) ?? "",
+      },
+    });
+  }
+
+  #controlPlane(): RequestHandler {
+    const { clock, log, store, events } = this.rt;
+    const { trail: audit, deliveries, webhooks } = events;
+    return controlPlane(
+      {
+        ...{ clock, log, version: VERSION, store, edits: overrideEdits, audit, deliveries, webhooks },
+        config: () => this.#live.config,
+        git: () => this.#live.git,
+        shownConfig: () => withoutSecrets(this.#live.git),
+        applyOverrides: () => this.#applyOverrides(),
+        reload: () => this.reload(),
+      },
+      {
+        host: this.#started.server.host,
+        uuid: () => this.random.uuid(),
+        clientAddress: (req) => this.#live.generation?.clientAddress(req) ?? "",
+        isDraining: () => this.draining,
+      },
+    );
+  }
+
+  async #listen(host: string, port: number, handle: RequestHandler): Promise<string> {
     const server = httpServer({ host, port, handle });
     const bound = await server.listen();
     this.#servers.push(server);
@@ -211,10 +250,7 @@ class RunningGateway implements Gateway, SurfaceContext {
   }
 
   async #reload(): Promise<ReloadOutcome> {
-    const generation = this.#current?.number ?? 0;
-    if (this.#stopping !== undefined) {
-      return { ok: false, changed: false, generation, errors: [], warnings: [], needsRestart: [] };
-    }
+    if (this.#stopping !== undefined) return this.#outcome({ ok: false });
     let loaded: Loaded;
     try {
       loaded = await this.#loader.load(requestOf(this.#options));
@@ -223,106 +259,60 @@ class RunningGateway implements Gateway, SurfaceContext {
       return this.#refused([loadDiagnostic(this.#options.configPath)], []);
     }
     this.#watch?.follow(loaded.watch);
-    if (loaded.config === undefined || loaded.errors.length > 0)
-      return this.#refused(loaded.errors, loaded.warnings);
-    if (loaded.hash === this.#current?.config.hash) {
-      this.#lastReload = { at: this.#now(), ok: true, errors: [] };
-      this.rt.metrics.reloaded({ ok: true, at: this.rt.clock.nowMs(), hash: loaded.hash, generation });
-      return {
-        ok: true,
-        changed: false,
-        generation,
-        errors: [],
-        warnings: loaded.warnings,
-        needsRestart: [],
-      };
+    const { config, hash, errors, warnings } = loaded;
+    if (config === undefined || errors.length > 0) return this.#refused(errors, warnings);
+    if (hash === this.#live.generation?.config.hash) {
+      this.#noteReload(hash);
+      return this.#outcome({ ok: true, warnings });
     }
-    const next = loaded.config;
-    const needsRestart = FIXED.filter(
-      (key) => JSON.stringify(next[key]) !== JSON.stringify(this.#started[key]),
-    );
     try {
       await this.#apply(loaded);
     } catch (thrown) {
-      if (thrown instanceof ConfigError) return this.#refused(thrown.errors, loaded.warnings);
+      if (thrown instanceof ConfigError) return this.#refused(thrown.errors, warnings);
       throw thrown;
     }
-    const number = this.#current?.number ?? 0;
+    const needsRestart = this.#live.needsRestart(config);
     this.rt.log.info(
-      { generation: number, hash: loaded.hash, needs_restart: needsRestart },
+      { generation: this.#number, hash, needs_restart: needsRestart },
       "configuration applied",
     );
-    return {
-      ok: true,
-      changed: true,
-      generation: number,
-      errors: [],
-      warnings: loaded.warnings,
-      needsRestart,
-    };
+    return this.#outcome({ ok: true, changed: true, warnings, needsRestart });
+  }
+
+  async #apply(loaded: Loaded): Promise<void> {
+    await this.#live.apply(loaded);
+    this.#noteReload(loaded.hash);
+  }
+
+  #noteReload(hash: string): void {
+    this.#lastReload = { at: this.#now(), ok: true, errors: [] };
+    this.rt.metrics.reloaded({ ok: true, at: this.rt.clock.nowMs(), hash, generation: this.#number });
   }
 
   #refused(errors: readonly Diagnostic[], warnings: readonly Diagnostic[]): ReloadOutcome {
-    const generation = this.#current?.number ?? 0;
+    const generation = this.#number;
     const shown = errors.map(
       ({ code, file, line, column, message }) => `${code} ${file}:${line}:${column} ${message}`,
     );
     this.#lastReload = { at: this.#now(), ok: false, errors: shown };
     this.rt.metrics.reloaded({ ok: false, at: this.rt.clock.nowMs(), hash: "", generation });
     this.rt.log.error({ generation, errors: shown }, "configuration refused; the last good one goes on");
-    return { ok: false, changed: false, generation, errors, warnings, needsRestart: [] };
+    return this.#outcome({ ok: false, errors, warnings });
   }
 
-  /** Compiles and swaps: one assignment, all or nothing. Throws ConfigError when a plugin refuses. */
-  async #apply({ config, hash, registry, warnings }: Loaded): Promise<void> {
-    if (config === undefined) throw new ConfigError([], warnings);
-    // What needs a restart keeps its value, so that one generation never runs on halves of two.
-    const usable = {
-      ...config,
-      server: this.#started.server,
-      admin: this.#started.admin,
-      state: this.#started.state,
+  #outcome(about: Pick<ReloadOutcome, "ok"> & Partial<ReloadOutcome>): ReloadOutcome {
+    return {
+      ...{ changed: false, generation: this.#number, errors: [], warnings: [], needsRestart: [] },
+      ...about,
     };
-    const compiled = await compileConfig({
-      config: usable,
-      hash,
-      registry,
-      platform: this.rt,
-      pool: this.#pool,
-      upstream: () => this.#upstreamClient(),
-    }).catch((thrown: unknown) => {
-      throw thrown instanceof CompileError ? new ConfigError([setupDiagnostic(thrown)], warnings) : thrown;
-    });
-    const previous = this.#current;
-    const number = (previous?.number ?? 0) + 1;
-    this.#current = new LiveGeneration(number, compiled, (error) => {
-      this.rt.log.error({ generation: number, err: error }, "a plugin failed to close");
-    });
-    this.config = usable;
-    this.warnings = warnings;
-    this.rt.log.setLevel(config.log.level);
-    this.rt.http.allow(config.network.allow);
-    previous?.retire();
-    this.#lastReload = { at: this.#now(), ok: true, errors: [] };
-    this.rt.metrics.reloaded({ ok: true, at: this.rt.clock.nowMs(), hash, generation: number });
-    for (const { code, file, line, column, message } of warnings) {
-      if (code === SETTING_REFUSED) continue;
-      this.rt.log.warn({ code, at: `${file}:${line}:${column}` }, message);
-    }
-  }
-
-  #upstreamClient(): Promise<UpstreamClient> {
-    this.#upstream ??= import("../upstream/client.ts").then(({ createUpstreamClient }) =>
-      createUpstreamClient({ clock: this.rt.clock }),
-    );
-    return this.#upstream;
   }
 
   #readiness(): MaybePromise<Readiness> {
+    const { generation } = this.#live;
     return andThen(this.rt.store.health(), ({ ok, detail }) => ({
-      ready: this.#current !== undefined && ok && !this.draining,
-      generation: this.#current?.number ?? 0,
-      config_hash: this.#current?.config.hash ?? "",
+      ready: generation !== undefined && ok && !this.draining,
+      generation: this.#number,
+      config_hash: generation?.config.hash ?? "",
       last_reload: this.#lastReload,
       store: { driver: this.rt.store.driver, ok, detail },
     }));
@@ -333,42 +323,27 @@ class RunningGateway implements Gateway, SurfaceContext {
   }
 
   async #stop(): Promise<void> {
+    const { clock, events, http, store, metrics, log } = this.rt;
     this.draining = true;
     this.#watch?.close();
-    await this.#reloading;
+    this.#unwatchOverrides();
+    await this.#changing;
     this.#loader.close();
+    const { drain_timeout_ms: timeoutMs } = this.#started.server;
+    const lastMs = clock.monotonicMs() + timeoutMs;
     const drained = Promise.all(this.#servers.map((server) => server.drain()));
-    const deadline = this.rt.clock.after(this.#started.server.drain_timeout_ms, () => {
+    const deadline = clock.after(timeoutMs, () => {
       this.open.giveUpAll();
       for (const server of this.#servers) server.destroy();
     });
     await drained;
     deadline.cancel();
     this.#leases.close();
-    this.#current?.retire();
-    await this.#upstream?.then((client) => client.close());
-    this.rt.http.close();
-    await this.rt.store.close();
-    this.rt.metrics.close();
-    this.rt.log.flush();
+    await this.#live.close();
+    await events.close(lastMs - clock.monotonicMs());
+    http.close();
+    await store.close();
+    metrics.close();
+    log.flush();
   }
-}
-
-/** Loading itself failed (its thread died, or it took too long): nothing of the configuration is to blame. */
-function loadDiagnostic(file: string): Diagnostic {
-  const message = "the configuration could not be loaded; the log says why";
-  return { code: "E0901", severity: "error", message, file, line: 1, column: 1, path: "" };
-}
-
-/** A plugin's setup failed at load: the same shape as every other fault of a configuration. */
-function setupDiagnostic({ at, message }: CompileError): Diagnostic {
-  return {
-    code: "E0900",
-    severity: "error",
-    message: `the plugin could not be set up: ${message}`,
-    file: at.file,
-    line: at.line,
-    column: at.column,
-    path: "",
-  };
 }

@@ -5,11 +5,13 @@ import type { Platform } from "../compile/host.ts";
 import type { Registry } from "../compile/registry.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import type { Clock, Random } from "../plugin/index.ts";
+import { auditBlocks } from "../record/audit.ts";
 import { createLog, type Log } from "../record/log.ts";
 import { createMetrics, type GatewayMetrics } from "../record/metrics.ts";
 import { memoryStore } from "../state/memory.ts";
 import type { StateStore } from "../state/store.ts";
 import { type GuardedHttp, guardedHttp } from "../upstream/guarded-http.ts";
+import { GatewayEvents } from "./events.ts";
 
 export interface PlatformOptions {
   /** Default: the machine's. */
@@ -24,6 +26,7 @@ export interface GatewayPlatform extends Platform {
   readonly log: Log;
   readonly metrics: GatewayMetrics;
   readonly http: GuardedHttp;
+  readonly events: GatewayEvents;
 }
 
 const systemRandom: Random = { uuid: () => randomUUID(), fraction: () => Math.random() };
@@ -40,7 +43,11 @@ export async function createPlatform(
   const metrics = createMetrics();
   const store = await createStore(config, registry, { clock, random, log, metrics });
   const http = guardedHttp({ clock, allow: config.network.allow });
-  return { clock, random, log, store, metrics, requestLog: log.requests, http };
+  const events = new GatewayEvents({ clock, random, log, metrics, store });
+  return {
+    ...{ clock, random, log, store, metrics, requestLog: log.requests, http },
+    ...{ events, auditBlocks: auditBlocks(events.trail) },
+  };
 }
 
 /** What is not asked for is not loaded: a driver brings its own modules. */

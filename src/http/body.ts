@@ -11,14 +11,15 @@ export type JsonBody = Readonly<Record<string, unknown>>;
 export const DEPTH_MAX = 64;
 
 /**
- * Reads and parses the body, then calls `done` once; never when the client leaves before the end. How long it may take
- * is the caller's to watch. Callbacks, not a promise: a body in one piece costs one event and no turn of the loop.
+ * Reads a body that is JSON by its head, then calls `done` once; never when the client leaves before the end. undefined:
+ * it was empty. How long it may take is the caller's to watch. Callbacks, not a promise: a body in one piece costs one
+ * event and no turn of the loop.
  */
-export function readJsonBody(
+export function readBytes(
   req: IncomingMessage,
   res: ServerResponse,
   maxBytes: number,
-  done: (body: JsonBody | GatewayError) => void,
+  done: (bytes: Buffer | GatewayError | undefined) => void,
 ): void {
   const refusal = refusedByHead(req, maxBytes);
   if (refusal !== undefined) return done(refusal);
@@ -35,7 +36,7 @@ export function readJsonBody(
     else (rest ??= [first]).push(chunk);
   });
   req.on("end", () => {
-    if (bytes <= maxBytes) done(parseJsonObject(rest === undefined ? first : Buffer.concat(rest)));
+    if (bytes <= maxBytes) done(rest === undefined ? first : Buffer.concat(rest));
   });
 }
 

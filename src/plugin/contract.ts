@@ -167,6 +167,7 @@ export interface TextAbout {
   readonly totalCharacters: number;
   /** True when this is the window of a stream whose end has not come. */
   readonly partial: boolean;
+  /** With `isolate: true` reduced to what says whose call it is; reading anything else throws. */
   readonly exchange: Exchange;
 }
 

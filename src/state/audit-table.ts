@@ -13,6 +13,10 @@ export class AuditTable implements AuditStore {
     this.#recordsMax = recordsMax;
   }
 
+  get size(): number {
+    return this.#ring.length;
+  }
+
   append(records: readonly AuditRecord[]): void {
     for (const record of records) {
       if (this.#ring.length < this.#recordsMax) {
@@ -33,6 +37,11 @@ export class AuditTable implements AuditStore {
       reached ||= record.id === filter.before;
     }
     return found;
+  }
+
+  /** A list of its own. */
+  oldestFirst(): AuditRecord[] {
+    return [...this.#ring.slice(this.#oldest), ...this.#ring.slice(0, this.#oldest)];
   }
 
   *newestFirst(): Generator<AuditRecord> {

@@ -1,28 +1,13 @@
-/**
- * The store in memory: exact, bounded, gone at exit. Everything is answered at once, so nothing can come between a
- * check and what it allows; only a conversation in use is answered with a promise.
- */
-import type { Clock, Random } from "../plugin/index.ts";
-import { AuditTable } from "./audit-table.ts";
-import { OverrideTable } from "./override-table.ts";
-import { RateTable } from "./rate-table.ts";
-import { SessionTable } from "./session-table.ts";
-import { SpendLedger } from "./spend-ledger.ts";
+/** The store in memory: exact, bounded, gone at exit. Only a conversation in use is answered with a promise. */
+import { SliceTable } from "./slice-table.ts";
 import type { Admission, StateStore, StoreHealth } from "./store.ts";
+import { ADMITTED_UNRESERVED, REFUSED_CLOSED, Tables, type TablesOptions } from "./tables.ts";
 
 /** What a memory store is made from. */
-export interface MemoryStoreOptions {
-  readonly clock: Clock;
-  /** Makes the ids of conversations. */
-  readonly random: Random;
-  /** Conversations stored at most; at least 1. The one used least recently goes first. */
-  readonly maxSessions: number;
-}
+export type MemoryStoreOptions = TablesOptions;
 
 const HEALTHY: StoreHealth = { ok: true, detail: "in memory" };
 const CLOSED: StoreHealth = { ok: false, detail: "closed" };
-const ADMITTED_UNRESERVED: Admission = { admitted: true, reservation: undefined };
-const REFUSED_CLOSED: Admission = { admitted: false, refused: 0, retryAfterSeconds: 1, spentNanoUsd: 0 };
 
 /**
  * Makes an empty store. After `close` it refuses every claim, opens no conversation, and still takes the ends of
@@ -30,27 +15,20 @@ const REFUSED_CLOSED: Admission = { admitted: false, refused: 0, retryAfterSecon
  */
 export function memoryStore(options: MemoryStoreOptions): StateStore {
   const { clock } = options;
-  const rates = new RateTable();
-  const ledger = new SpendLedger();
-  const sessions = new SessionTable(clock, options.random, options.maxSessions);
+  const tables = new Tables(options);
+  const { ledger, sessions, overrides, audit } = tables;
+  const slices = new SliceTable(clock);
   let closed = false;
 
   return {
     driver: "memory",
     sessions,
-    overrides: new OverrideTable(),
-    audit: new AuditTable(),
+    overrides,
+    audit,
+    slice: (namespace) => slices.slice(namespace),
     admit(callId, claims): Admission {
       if (claims.length === 0) return ADMITTED_UNRESERVED;
-      if (closed) return REFUSED_CLOSED;
-      const nowMs = clock.nowMs();
-      const tooFast = rates.check(claims, nowMs);
-      if (tooFast !== undefined) return { admitted: false, spentNanoUsd: 0, ...tooFast };
-      const tooDear = ledger.check(claims, nowMs);
-      if (tooDear !== undefined) return { admitted: false, retryAfterSeconds: 0, ...tooDear };
-      rates.record(claims, nowMs);
-      const reservation = ledger.reserve(callId, claims);
-      return reservation === undefined ? ADMITTED_UNRESERVED : { admitted: true, reservation };
+      return closed ? REFUSED_CLOSED : tables.admit(callId, claims, clock.nowMs());
     },
     settle: (reservation, costNanoUsd) => ledger.end(reservation, costNanoUsd),
     release: (reservation) => ledger.end(reservation, 0),
@@ -61,8 +39,7 @@ export function memoryStore(options: MemoryStoreOptions): StateStore {
     health: () => (closed ? CLOSED : HEALTHY),
     close() {
       closed = true;
-      rates.clear();
-      sessions.close();
+      tables.close();
     },
   };
 }

@@ -10,8 +10,16 @@ export class OverrideTable implements OverrideStore {
     return [...this.#byKey.values()];
   }
 
+  has(key: string): boolean {
+    return this.#byKey.has(key);
+  }
+
+  hasRoomFor(key: string): boolean {
+    return this.#byKey.has(key) || this.#byKey.size < OVERRIDES_MAX;
+  }
+
   put(override: Override): boolean {
-    if (!this.#byKey.has(override.key) && this.#byKey.size >= OVERRIDES_MAX) return false;
+    if (!this.hasRoomFor(override.key)) return false;
     this.#byKey.set(override.key, override);
     this.#tell();
     return true;

@@ -102,7 +102,20 @@ export class RateTable {
     this.#size = 0;
   }
 
-  #obtain(claim: RateClaim): RateWindow {
+  /** Every window kept. */
+  *windows(): Generator<RateWindow> {
+    for (const lane of this.#lanes.values()) yield* lane.byKey.values();
+  }
+
+  /** The window of an earlier process, to count its calls in. undefined: there are as many as may be. */
+  restore(key: string, windowMs: number): RateWindow | undefined {
+    if (this.#size >= this.#windowsMax) return undefined;
+    const window = this.#obtain({ key, windowMs });
+    this.#lanes.get(windowMs)?.byUse.use(window);
+    return window;
+  }
+
+  #obtain(claim: Pick<RateClaim, "key" | "windowMs">): RateWindow {
     let lane = this.#lanes.get(claim.windowMs);
     if (lane === undefined) {
       lane = { windowMs: claim.windowMs, byKey: new Map(), byUse: new RecencyList() };

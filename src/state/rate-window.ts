@@ -50,18 +50,32 @@ export class RateWindow implements Linked<RateWindow> {
   /** Counts a call. `nowMs` never goes back. */
   add(nowMs: number, limit: number): void {
     const timeMs = limit <= RATE_RUNS_MAX ? nowMs : roundUp(nowMs, Math.ceil(this.windowMs / RATE_RUNS_MAX));
-    this.#calls += 1;
+    this.#append(timeMs, 1);
+  }
+
+  #append(timeMs: number, calls: number): void {
+    this.#calls += calls;
     // The last run may lie ahead of `timeMs` when a lowered limit has ended the rounding.
     if (this.#runs > 0 && this.#at(this.#runs - 1) >= timeMs) {
       const slot = this.#slot(this.#runs - 1) + 1;
-      this.#ring[slot] = (this.#ring[slot] ?? 0) + 1;
+      this.#ring[slot] = (this.#ring[slot] ?? 0) + calls;
       return;
     }
     if (this.#runs * 2 === this.#ring.length) this.#grow();
     const slot = this.#slot(this.#runs);
     this.#ring[slot] = timeMs;
-    this.#ring[slot + 1] = 1;
+    this.#ring[slot + 1] = calls;
     this.#runs += 1;
+  }
+
+  /** What it counts, as [Unix milliseconds, calls], oldest first. */
+  runs(): [number, number][] {
+    return Array.from({ length: this.#runs }, (_, run) => [this.#at(run), this.#callsAt(run)]);
+  }
+
+  /** Counts calls of an earlier process. `timeMs` never goes back. */
+  restore(timeMs: number, calls: number): void {
+    this.#append(timeMs, calls);
   }
 
   /** A window is half-open: a call admitted at t does not count at t + windowMs. */

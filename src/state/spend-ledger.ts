@@ -29,13 +29,19 @@ interface Sum {
 
 const NOTHING: Spending = { settledNanoUsd: 0, reservedNanoUsd: 0 };
 
+interface SpendAmounts {
+  readonly estimateNanoUsd: number;
+  readonly inputNanoUsd: number;
+}
+
 /** Lives with its call, so the ledger keeps no list of them that could grow. */
-class OpenReservation implements Reservation {
+export class OpenReservation implements Reservation {
   readonly callId: string;
   readonly month: string;
   readonly entries: { readonly key: string; estimateNanoUsd: number }[] = [];
-  /** One for each entry. Private, so that a driver may write a reservation down as JSON. */
+  /** One for each entry. Private, so that a reservation as JSON shows what the contract names. */
   readonly #sums: Sum[] = [];
+  readonly #inputsNanoUsd: number[] = [];
   #ended = false;
 
   constructor(callId: string, month: string) {
@@ -44,9 +50,11 @@ class OpenReservation implements Reservation {
   }
 
   /** One call counts once against a sum, with its largest estimate. */
-  hold(sum: Sum, estimateNanoUsd: number): void {
-    const entry = this.entries[this.#sums.indexOf(sum)];
+  hold(sum: Sum, { estimateNanoUsd, inputNanoUsd }: SpendAmounts): void {
+    const index = this.#sums.indexOf(sum);
+    const entry = this.entries[index];
     if (entry !== undefined) {
+      this.#inputsNanoUsd[index] = Math.max(this.#inputsNanoUsd[index] ?? 0, inputNanoUsd);
       const moreNanoUsd = Math.max(0, estimateNanoUsd - entry.estimateNanoUsd);
       entry.estimateNanoUsd += moreNanoUsd;
       sum.reservedNanoUsd += moreNanoUsd;
@@ -54,8 +62,18 @@ class OpenReservation implements Reservation {
     }
     this.entries.push({ key: sum.key, estimateNanoUsd });
     this.#sums.push(sum);
+    this.#inputsNanoUsd.push(inputNanoUsd);
     sum.reservedNanoUsd += estimateNanoUsd;
     sum.open += 1;
+  }
+
+  /** [key, estimate, input estimate] of each sum. */
+  held(): [string, number, number][] {
+    return this.entries.map(({ key, estimateNanoUsd }, index) => [
+      key,
+      estimateNanoUsd,
+      this.#inputsNanoUsd[index] ?? 0,
+    ]);
   }
 
   /** Gives back the estimates and returns the sums they stood against. Throws when called again. */
@@ -92,6 +110,7 @@ export class SpendLedger {
       const claim = claims[index];
       if (claim?.kind !== "spend") continue;
       requireAmount(claim.estimateNanoUsd);
+      requireAmount(claim.inputNanoUsd);
       const sum = this.#sums.get(claim.key);
       if (sum === undefined) added += 1;
       const spentNanoUsd = sum === undefined ? 0 : sum.settledNanoUsd + sum.reservedNanoUsd;
@@ -104,17 +123,12 @@ export class SpendLedger {
   }
 
   /** Reserves what `check` has just let pass. undefined: there was no spend claim. */
-  reserve(callId: string, claims: readonly StoreClaim[]): Reservation | undefined {
+  reserve(callId: string, claims: readonly StoreClaim[]): OpenReservation | undefined {
     let reservation: OpenReservation | undefined;
     for (const claim of claims) {
       if (claim.kind !== "spend") continue;
       reservation ??= new OpenReservation(callId, this.#month);
-      let sum = this.#sums.get(claim.key);
-      if (sum === undefined) {
-        sum = { key: claim.key, settledNanoUsd: 0, reservedNanoUsd: 0, open: 0 };
-        this.#sums.set(claim.key, sum);
-      }
-      reservation.hold(sum, claim.estimateNanoUsd);
+      reservation.hold(sumOf(this.#sums, claim.key), claim);
     }
     return reservation;
   }
@@ -128,6 +142,29 @@ export class SpendLedger {
       sum.settledNanoUsd += costNanoUsd;
       if (sum.open === 0 && sum.settledNanoUsd === 0) this.#months.get(reservation.month)?.delete(sum.key);
     }
+  }
+
+  /** `YYYY-MM` that calls are reserved in: the latest one seen. "": none yet. */
+  get month(): string {
+    return this.#month;
+  }
+
+  /** What an earlier process settled against a sum in all: never less than is known. The latest month is the current. */
+  restore(month: string, key: string, settledNanoUsd: number): void {
+    this.reach(month);
+    const sums = this.#months.get(month) ?? new Map<string, Sum>();
+    if (!this.#months.has(month)) {
+      if (month < this.#oldestMonth()) return;
+      this.#months.set(month, sums);
+    }
+    if (settledNanoUsd === 0) return;
+    const sum = sumOf(sums, key);
+    sum.settledNanoUsd = Math.max(sum.settledNanoUsd, settledNanoUsd);
+  }
+
+  /** It has been that month; no earlier one comes again, whatever the clock says. */
+  reach(month: string): void {
+    if (month > this.#month) this.#turnMonth(Date.parse(`${month}-01T00:00:00Z`));
   }
 
   /** What stands against a sum; nothing for one that is not known. */
@@ -154,10 +191,22 @@ export class SpendLedger {
     this.#monthEndMs = nextMonthMs(nowMs);
     this.#sums = new Map();
     this.#months.set(this.#month, this.#sums);
-    const now = new Date(nowMs);
-    const oldest = monthOf(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - PAST_MONTHS_KEPT, 1));
+    const oldest = this.#oldestMonth();
     for (const month of this.#months.keys()) if (month < oldest) this.#months.delete(month);
   }
+
+  #oldestMonth(): string {
+    const end = new Date(this.#monthEndMs);
+    return monthOf(Date.UTC(end.getUTCFullYear(), end.getUTCMonth() - 1 - PAST_MONTHS_KEPT, 1));
+  }
+}
+
+function sumOf(sums: Map<string, Sum>, key: string): Sum {
+  const known = sums.get(key);
+  if (known !== undefined) return known;
+  const made = { key, settledNanoUsd: 0, reservedNanoUsd: 0, open: 0 };
+  sums.set(key, made);
+  return made;
 }
 
 function requireAmount(nanoUsd: number): void {

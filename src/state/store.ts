@@ -9,7 +9,7 @@ export type {
   Override,
   OverrideStore,
   Reservation,
-  Sessions as SessionStore,
+  SessionStore,
   Spending,
   SpendSum,
   StateStore,
@@ -23,3 +23,6 @@ export {
   OVERRIDES_MAX,
   SESSION_WAITERS_MAX,
 } from "../plugin/index.ts";
+
+/** Conversations of the built-in stages are kept apart from those of third-party plugins under this name. */
+export const OWN_SESSIONS = "chat/";

@@ -1,15 +1,31 @@
 /** The admin listener: health, metrics, and what a control-plane token may ask for. */
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type FlatHeaders, sendError, sendJson } from "../http/respond.ts";
-import { type GatewayError, reject } from "../plugin/index.ts";
+import type { AuditStore, Clock } from "../plugin/index.ts";
+import { isGatewayError, reject } from "../plugin/index.ts";
+import type { AuditTrail } from "../record/audit.ts";
+import type { DeliveryLog } from "../record/deliveries.ts";
+import { auditSurface, deliveriesSurface } from "./admin-records.ts";
+import { AdminAccess, type ControlToken } from "./admin-session.ts";
+import { type ServeAdmin, signInSurface } from "./admin-sign-in.ts";
 import { type HealthReport, serveHealth } from "./health.ts";
 
 export interface AdminContext {
   readonly metrics: { text(): Promise<string>; readonly contentType: string };
   /** Control-plane tokens of the configuration in use. */
-  tokens(): readonly { readonly name: string; readonly hash: string }[];
+  tokens(): readonly ControlToken[];
   reload(): Promise<AdminReload>;
+  /** What sign-ins are written to, and records are read from. */
+  readonly records: AdminRecords;
+}
+
+export interface AdminRecords {
+  readonly clock: Clock;
+  readonly trail: AuditTrail;
+  readonly audit: AuditStore;
+  readonly deliveries: DeliveryLog;
+  /** The client's address, as `server.trusted_proxies` has it. */
+  clientAddress(req: IncomingMessage): string;
 }
 
 interface AdminReload {
@@ -31,14 +47,38 @@ export function adminPlane(
   health: HealthReport,
   ctx: AdminContext,
 ): (req: IncomingMessage, res: ServerResponse) => void {
+  const { records } = ctx;
+  const access = new AdminAccess(
+    () => ctx.tokens(),
+    () => records.clock.nowMs(),
+  );
+  const signIn = signInSurface({ ...records, access });
+  /** Behind a control-plane token. */
+  const guarded = new Map<string, Guarded>([
+    ["/admin/reload", { method: "POST", serve: (req, res, headers) => serveReload(req, res, ctx, headers) }],
+    ["/admin/audit", { method: "GET", serve: auditSurface(records.audit) }],
+    ["/admin/deliveries", { method: "GET", serve: deliveriesSurface(records.deliveries) }],
+  ]);
   return (req, res) => {
     const path = (req.url ?? "/").split("?", 1)[0] ?? "/";
-    const headers: FlatHeaders = ["X-Request-Id", health.uuid()];
     if (serveHealth(req, res, path, health)) return;
+    const headers: FlatHeaders = ["X-Request-Id", health.uuid()];
     if (path === "/metrics" && req.method === "GET") return serveMetrics(req, res, ctx, headers);
-    if (path === "/admin/reload") return serveReload(req, res, ctx, headers);
-    sendError(req, res, reject("not_found", {}), headers);
+    const unkept = [...headers, "Cache-Control", "no-store"];
+    if (path === "/admin/session") return signIn(req, res, unkept);
+    const route = guarded.get(path);
+    if (route === undefined) return sendError(req, res, reject("not_found", {}), headers);
+    const caller = access.caller(req);
+    if (isGatewayError(caller)) return sendError(req, res, caller, unkept);
+    if (req.method === route.method) return route.serve(req, res, unkept);
+    const allowed = { headers: { Allow: route.method } };
+    sendError(req, res, reject("method_not_allowed", { method: req.method ?? "" }, allowed), unkept);
   };
+}
+
+interface Guarded {
+  readonly method: "GET" | "POST";
+  readonly serve: ServeAdmin;
 }
 
 function serveMetrics(
@@ -62,12 +102,6 @@ function serveReload(
   ctx: AdminContext,
   headers: FlatHeaders,
 ): void {
-  const refusal = refusedToken(req, ctx);
-  if (refusal !== undefined) return sendError(req, res, refusal, headers);
-  if (req.method !== "POST") {
-    const error = reject("method_not_allowed", { method: req.method ?? "" }, { headers: { Allow: "POST" } });
-    return sendError(req, res, error, headers);
-  }
   ctx.reload().then(
     ({ ok, changed, generation, needsRestart, errors }) => {
       const shown = errors.map(({ code, message, file, line, column, path }) => ({
@@ -83,13 +117,4 @@ function serveReload(
     },
     (cause: unknown) => sendError(req, res, reject("internal", {}, { cause }), headers),
   );
-}
-
-/** Control-plane tokens only; those of projects have no business here. */
-function refusedToken(req: IncomingMessage, ctx: AdminContext): GatewayError | undefined {
-  const token = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? "")?.[1];
-  if (token === undefined) return reject("missing_bearer", {});
-  const digest = createHash("sha256").update(token).digest();
-  const known = ctx.tokens().some(({ hash }) => timingSafeEqual(Buffer.from(hash.slice(7), "hex"), digest));
-  return known ? undefined : reject("token_invalid", {});
 }

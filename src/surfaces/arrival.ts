@@ -5,9 +5,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { CompiledConfig, CompiledProject } from "../compile/model.ts";
 import type { ProjectType } from "../config/model.ts";
-import { type JsonBody, readJsonBody } from "../http/body.ts";
+import { type JsonBody, parseJsonObject, readBytes } from "../http/body.ts";
 import type { ClientAddress } from "../http/client-address.ts";
 import { type FlatHeaders, sendError } from "../http/respond.ts";
+import type { RequestHandler } from "../http/server.ts";
 import { Call, type Runtime } from "../pipeline/call.ts";
 import { endCall } from "../pipeline/end.ts";
 import type { OpenCalls } from "../pipeline/open-calls.ts";
@@ -32,6 +33,8 @@ export interface SurfaceContext {
   readonly open: OpenCalls;
   /** Set while the gateway shuts down. */
   readonly draining: boolean;
+  /** Answers `POST /api/control`, which is no call of a project. Absent: it is not served. */
+  readonly control?: RequestHandler;
 }
 
 /** Open calls that the gateway takes on; more are shed with 503. */
@@ -141,19 +144,28 @@ export class Visit {
     this.end(error.status, error);
   }
 
-  /** Reads the body within its own time limit; `read` runs once, unless the call is over before. */
+  /** As `readBytes`, for a body that is a JSON object. */
   readBody(read: (body: JsonBody) => void): void {
+    this.readBytes((bytes) => {
+      const body = parseJsonObject(bytes);
+      if (isGatewayError(body)) this.refuse(body);
+      else read(body);
+    });
+  }
+
+  /** Reads the body within its own time limit; `read` runs once, unless the call is over before. */
+  readBytes(read: (bytes: Buffer | undefined) => void): void {
     const { call } = this;
     const { max_body_bytes: maxBytes, body_timeout_ms: timeoutMs } = this.generation.config.server;
     const wholeCallMs = call.deadlineMs;
     call.deadlineMs = Math.min(wholeCallMs, this.ctx.rt.clock.monotonicMs() + timeoutMs);
     this.#reading = true;
-    readJsonBody(this.req, this.res, maxBytes, (body) => {
+    readBytes(this.req, this.res, maxBytes, (bytes) => {
       if (call.ended) return;
       this.#reading = false;
       call.deadlineMs = wholeCallMs;
-      if (isGatewayError(body)) this.refuse(body);
-      else read(body);
+      if (isGatewayError(bytes)) this.refuse(bytes);
+      else read(bytes);
     });
   }
 

@@ -5,7 +5,7 @@ export const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 /** Of an error answer, whose message stands at its beginning. */
 export const ERROR_BYTES_MAX = 64 * 1024;
 
-/** Most answers are one network read, which is then used as it is. */
+/** What it is given is overwritten by the next network read, so it keeps a copy. Most answers are one read. */
 export class AnswerBody {
   #first: Buffer | undefined;
   #more: Buffer[] | undefined;
@@ -14,8 +14,9 @@ export class AnswerBody {
   add(bytes: Buffer, bytesMax: number): void {
     if (this.#bytes >= bytesMax) return;
     this.#bytes += bytes.length;
-    if (this.#first === undefined) this.#first = bytes;
-    else (this.#more ??= [this.#first]).push(bytes);
+    const copy = Buffer.from(bytes);
+    if (this.#first === undefined) this.#first = copy;
+    else (this.#more ??= [this.#first]).push(copy);
   }
 
   text(): string {

@@ -2,11 +2,14 @@
  * The one HTTP client towards providers: one call out, its answer in callbacks, limits on time and bytes. Narrow, so
  * that another client can stand behind it; knows nothing of providers. All timers are the handed-in clock's.
  */
+import type { SecureContext } from "node:tls";
 import { LRUCache } from "lru-cache";
 import type { Clock, WireRequest } from "../plugin/index.ts";
+import { addressOf, connector } from "./connect.ts";
+import { Deadlines } from "./deadlines.ts";
 import { OpenCall } from "./open-call.ts";
 import { Origin } from "./origin.ts";
-import { loadConnectionKit } from "./undici.ts";
+import { headerLines, outgoing, requestStart } from "./outgoing.ts";
 
 /** Why no answer, or only part of one, came. */
 export interface UpstreamError {
@@ -17,10 +20,17 @@ export interface UpstreamError {
   readonly cause: unknown;
 }
 
+/** The headers of an answer, as text only for the few who ask. */
+export interface AnswerHeaders {
+  /** Names in lower case; a repeated header is joined with a comma. */
+  record(): Record<string, string>;
+}
+
 /** Where an answer goes. `onEnd` or `onError` comes once, last; neither after `cancel`. */
 export interface UpstreamHandler {
-  /** `rawHeaders`: names and values in turn; `headerRecord` makes an object of them, for the few who need one. */
-  onHead(status: number, rawHeaders: readonly Buffer[]): void;
+  /** `headers` can be asked only until this returns. */
+  onHead(status: number, headers: AnswerHeaders): void;
+  /** What one network read brought. The bytes are overwritten after this returns: copy what must be kept. */
   onChunk(bytes: Buffer): void;
   onEnd(): void;
   onError(error: UpstreamError): void;
@@ -55,69 +65,61 @@ export interface UpstreamOptions {
   readonly clock: Clock;
   /** Default 4096. Calls beyond it wait, as many again; further ones fail as unreachable. */
   readonly connectionsPerOrigin?: number;
+  /** Certificates to trust, PEM, in place of the system's; for tests. */
+  readonly ca?: string;
 }
 
 const ORIGINS_MAX = 256;
 const ROUTES_MAX = 2048;
-const KEEP_ALIVE_MS = 30_000;
-const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECTIONS = 4096;
+const NO_CALL: UpstreamCall = { pause() {}, resume() {}, cancel() {} };
 
-/** Loads undici: call it when the first provider needs it. */
-export async function createUpstreamClient(options: UpstreamOptions): Promise<UpstreamClient> {
-  const { Client, buildConnector } = loadConnectionKit();
-  const connections = options.connectionsPerOrigin ?? 4096;
-  const makeOrigin = (name: string): Origin => {
-    // One for all connections of an origin, since it keeps their TLS sessions.
-    const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS });
-    // Our time limits are exact and follow the clock; undici's are coarse, and off.
-    const settings = { connect, keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: 0, bodyTimeout: 0 };
-    return new Origin(() => new Client(name, settings), connections);
-  };
-  return new OriginClient(options.clock, makeOrigin);
-}
-
-/** Names in lower case; a repeated header is joined with a comma. */
-export function headerRecord(rawHeaders: readonly Buffer[]): Record<string, string> {
-  const record: Record<string, string> = Object.create(null);
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const name = String(rawHeaders[i]).toLowerCase();
-    const value = String(rawHeaders[i + 1]);
-    const before = record[name];
-    record[name] = before === undefined ? value : `${before}, ${value}`;
-  }
-  return record;
+export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
+  return new OriginClient(options);
 }
 
 interface Route {
   readonly origin: string;
-  readonly path: string;
+  readonly url: URL;
+  /** The beginning of a request to it, by method. */
+  readonly starts: Readonly<Record<WireRequest["method"], string>>;
 }
 
 class OriginClient implements UpstreamClient {
-  readonly #clock: Clock;
-  readonly #makeOrigin: (name: string) => Origin;
-  readonly #origins: LRUCache<string, Origin>;
+  readonly #options: UpstreamOptions;
+  readonly #deadlines: Deadlines;
+  readonly #origins = new LRUCache<string, Origin>({
+    max: ORIGINS_MAX,
+    dispose: (origin) => this.#retire(origin),
+  });
   readonly #routes = new LRUCache<string, Route>({ max: ROUTES_MAX });
-  /** A wire format gives the same header object for each call of a credential: flattened once. */
-  readonly #flat = new WeakMap<WireRequest["headers"], readonly string[]>();
+  /** A wire format gives the same header object for each call of a credential: made text once. */
+  readonly #headerLines = new WeakMap<WireRequest["headers"], string | Error>();
   readonly #closing = new Set<Promise<void>>();
+  /** One for all sockets: it holds all the certificates of the system. */
+  #secureContext: SecureContext | undefined;
 
-  constructor(clock: Clock, makeOrigin: (name: string) => Origin) {
-    this.#clock = clock;
-    this.#makeOrigin = makeOrigin;
-    this.#origins = new LRUCache({ max: ORIGINS_MAX, dispose: (origin) => this.#retire(origin) });
+  constructor(options: UpstreamOptions) {
+    this.#options = options;
+    this.#deadlines = new Deadlines(options.clock);
   }
 
   send(request: WireRequest, handler: UpstreamHandler, limits: UpstreamLimits): UpstreamCall {
     const route = this.#route(request.url);
-    const { method, body } = request;
-    // undici's type asks for a mutable array; it changes none.
-    const headers = this.#headers(request.headers, limits.traceparent) as string[];
-    const options = { method, path: route?.path ?? "/", headers, body };
-    const origin = route && this.#origin(route.origin);
-    const call = new OpenCall(this.#clock, options, handler, { limits, origin });
-    if (origin === undefined) call.onError(new Error("not an address that can be asked"));
-    else origin.start(call);
+    const origin = route && this.#origin(route);
+    if (route === undefined || origin === undefined) {
+      const cause = new Error("not an address that can be asked");
+      handler.onError({ kind: "unreachable", reason: "unreachable", cause });
+      return NO_CALL;
+    }
+    const lines = this.#lines(request.headers, limits.traceparent);
+    if (lines instanceof Error) {
+      handler.onError({ kind: "protocol", reason: `could not be asked: ${lines.message}`, cause: lines });
+      return NO_CALL;
+    }
+    const out = outgoing(route.starts[request.method] + lines, request.body);
+    const call = new OpenCall(origin, out, handler, limits);
+    origin.start(call);
     return call;
   }
 
@@ -128,30 +130,41 @@ class OriginClient implements UpstreamClient {
 
   #route(url: string): Route | undefined {
     const known = this.#routes.get(url);
-    if (known !== undefined) return known;
-    if (!/^https?:/i.test(url) || !URL.canParse(url)) return undefined;
-    const { origin, pathname, search } = new URL(url);
-    const route = { origin, path: pathname + search };
+    if (known !== undefined || !URL.canParse(url)) return known;
+    const parsed = new URL(url);
+    const { origin, pathname, search, host } = parsed;
+    const start = (method: WireRequest["method"]) => requestStart(method, pathname + search, host);
+    const route = { origin, url: parsed, starts: { POST: start("POST"), GET: start("GET") } };
     this.#routes.set(url, route);
     return route;
   }
 
-  #origin(name: string): Origin {
-    let origin = this.#origins.get(name);
-    if (origin === undefined) {
-      origin = this.#makeOrigin(name);
-      this.#origins.set(name, origin);
-    }
+  #origin(route: Route): Origin | undefined {
+    const known = this.#origins.get(route.origin);
+    if (known !== undefined) return known;
+    const address = addressOf(route.url);
+    if (address === undefined) return undefined;
+    const connect = connector(address, () => this.#trust());
+    const origin = new Origin(connect, this.#deadlines, this.#options.connectionsPerOrigin ?? CONNECTIONS);
+    this.#origins.set(route.origin, origin);
     return origin;
   }
 
-  #headers(record: WireRequest["headers"], traceparent: string | undefined): readonly string[] {
-    let flat = this.#flat.get(record);
-    if (flat === undefined) {
-      flat = ["user-agent", "sluice", ...Object.entries(record).flat()];
-      this.#flat.set(record, flat);
+  #lines(headers: WireRequest["headers"], traceparent: string | undefined): string | Error {
+    let lines = this.#headerLines.get(headers);
+    if (lines === undefined) {
+      lines = headerLines(headers);
+      this.#headerLines.set(headers, lines);
     }
-    return traceparent === undefined ? flat : [...flat, "traceparent", traceparent];
+    if (traceparent === undefined || lines instanceof Error) return lines;
+    const traced = headerLines({ traceparent });
+    return traced instanceof Error ? traced : lines + traced;
+  }
+
+  #trust(): SecureContext {
+    const { ca } = this.#options;
+    const { createSecureContext } = process.getBuiltinModule("node:tls");
+    return (this.#secureContext ??= createSecureContext(ca === undefined ? {} : { ca }));
   }
 
   /** Pushed out by newer origins, or the client closes: its calls may end first. */

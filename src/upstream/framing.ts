@@ -8,7 +8,7 @@ export const EVENT_BYTES_MAX = 1024 * 1024;
 
 export type OnEvent = (name: string, text: string) => void;
 
-/** Feed it every network read, then `end` once. Both return false when a line or event is over its limit. */
+/** Feed it every network read, whose bytes it does not keep, then `end` once. Both return false when a line or event is over its limit. */
 export interface Framing {
   push(bytes: Buffer): boolean;
   /** The body is over: what is pending is an event too, blank line or not. */
@@ -43,7 +43,8 @@ class WholeLines {
       text = this.#lines(this.#withPending(head).toString("utf8"), cr >= 0);
     }
     if (cut < bytes.length) {
-      this.#pending.push(cut === 0 ? bytes : bytes.subarray(cut));
+      // A copy: the buffer of a read is used again.
+      this.#pending.push(Buffer.from(bytes.subarray(cut)));
       this.#pendingBytes += bytes.length - cut;
       if (this.#pendingBytes > EVENT_BYTES_MAX) return undefined;
     }

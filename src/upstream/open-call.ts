@@ -1,162 +1,135 @@
-/** One running call of the upstream client: its time limits, its size limit, and what its errors mean. */
-import type { Client, Dispatcher } from "undici";
-import type { Clock, Timer } from "../plugin/index.ts";
+/** One running call of the upstream client: its limits on time and size, and that it hears of its end once. */
 import type { UpstreamCall, UpstreamError, UpstreamHandler, UpstreamLimits } from "./client.ts";
+import type { Connection } from "./connection.ts";
+import type { Dated } from "./deadlines.ts";
 import type { Origin } from "./origin.ts";
+import type { Outgoing } from "./outgoing.ts";
+import type { ResponseHead } from "./response-head.ts";
 
-/**
- * undici's older handler shape, since its newer one makes an object of the headers of every answer
- * (6 us with the two dozen that a large vendor sends) whether anybody wants it or not.
- */
-export class OpenCall implements Dispatcher.DispatchHandler, UpstreamCall {
-  readonly #clock: Clock;
+export class OpenCall implements UpstreamCall, Dated {
+  watchIndex = 0;
+  readonly #origin: Origin;
   /** Until it is sent: a stream that lasts for minutes must not keep its prompt a second time. */
-  #options: Dispatcher.DispatchOptions | undefined;
+  #request: Outgoing | undefined;
   readonly #handler: UpstreamHandler;
   readonly #limits: UpstreamLimits;
-  readonly #origin: Origin | undefined;
   readonly #startedMs: number;
-  /** Its connection, once it has one of its own. */
-  #client: Client | undefined;
+  /** Its own, from when its turn has come. */
+  #connection: Connection | undefined;
   #heardMs: number;
-  #timer: Timer | undefined;
-  #abort: (() => void) | undefined;
-  #resume: (() => void) | undefined;
   #headSeen = false;
   #paused = false;
   #over = false;
   #bodyBytes = 0;
 
-  constructor(
-    clock: Clock,
-    options: Dispatcher.DispatchOptions,
-    handler: UpstreamHandler,
-    bounds: { readonly limits: UpstreamLimits; readonly origin: Origin | undefined },
-  ) {
-    this.#clock = clock;
-    this.#options = options;
+  constructor(origin: Origin, request: Outgoing, handler: UpstreamHandler, limits: UpstreamLimits) {
+    this.#origin = origin;
+    this.#request = request;
     this.#handler = handler;
-    this.#limits = bounds.limits;
-    this.#origin = bounds.origin;
-    this.#startedMs = clock.monotonicMs();
+    this.#limits = limits;
+    this.#startedMs = origin.deadlines.clock.monotonicMs();
     this.#heardMs = this.#startedMs;
-    this.#watch(Math.min(this.#limits.firstByteTimeoutMs, this.#limits.totalTimeoutMs));
+    origin.deadlines.add(this);
   }
 
   /** Its turn has come. */
-  runOn(client: Client): void {
-    const options = this.#options;
-    if (options === undefined) return;
-    this.#options = undefined;
-    this.#client = client;
-    client.dispatch(options, this);
+  attach(connection: Connection): void {
+    this.#connection = connection;
+    if (this.#paused) connection.pause();
+  }
+
+  takeRequest(): Outgoing | undefined {
+    const request = this.#request;
+    this.#request = undefined;
+    return request;
   }
 
   pause(): void {
+    if (this.#over || this.#paused) return;
     this.#paused = true;
+    this.#connection?.pause();
   }
 
   resume(): void {
-    if (!this.#paused) return;
+    if (this.#over || !this.#paused) return;
     this.#paused = false;
-    if (this.#over) return;
-    this.#heardMs = this.#clock.monotonicMs();
-    this.#resume?.();
+    this.#heardNow();
+    this.#connection?.resume();
   }
 
   cancel(): void {
-    if (!this.#over) this.#drop();
+    if (this.#finish()) this.#letGo();
   }
 
-  onConnect(abort: () => void): void {
-    this.#abort = abort;
-  }
-
-  onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
-    if (this.#over || status < 200) return true;
+  onHead(head: ResponseHead): void {
     this.#headSeen = true;
-    this.#heardMs = this.#clock.monotonicMs();
-    this.#resume = resume;
-    this.#handler.onHead(status, rawHeaders);
-    return !this.#paused;
+    this.#heardNow();
+    this.#handler.onHead(head.status, head);
   }
 
-  onData(bytes: Buffer): boolean {
-    if (this.#over) return true;
-    this.#heardMs = this.#clock.monotonicMs();
+  onBody(bytes: Buffer): void {
+    this.#heardMs = this.#origin.deadlines.clock.monotonicMs();
+    const { bodyBytesMax } = this.#limits;
+    const room = bodyBytesMax - this.#bodyBytes;
     this.#bodyBytes += bytes.length;
-    if (this.#bodyBytes > this.#limits.bodyBytesMax) {
-      this.#drop();
-      const reason = `the answer exceeds ${this.#limits.bodyBytesMax} bytes`;
-      this.#handler.onError({ kind: "protocol", reason, cause: undefined });
-      return true;
+    if (bytes.length <= room) {
+      this.#handler.onChunk(bytes);
+      return;
     }
-    this.#handler.onChunk(bytes);
-    return !this.#paused;
+    if (room > 0) this.#handler.onChunk(bytes.subarray(0, room));
+    this.#giveUp({ kind: "protocol", reason: `the answer exceeds ${bodyBytesMax} bytes`, cause: undefined });
   }
 
+  /** Its connection is no longer its own. */
   onComplete(): void {
     if (this.#finish()) this.#handler.onEnd();
   }
 
-  onError(cause: Error): void {
-    if (this.#finish()) this.#handler.onError(describe(cause, this.#headSeen));
+  /** Nor here, if it had one at all. */
+  onLost(error: UpstreamError): void {
+    if (this.#finish()) this.#handler.onError(error);
+  }
+
+  dueMs(): number {
+    const wholeMs = this.#startedMs + this.#limits.totalTimeoutMs;
+    return this.#paused ? wholeMs : Math.min(wholeMs, this.#heardMs + this.#silenceMaxMs());
+  }
+
+  expire(): void {
+    const nowMs = this.#origin.deadlines.clock.monotonicMs();
+    if (nowMs < this.dueMs()) return;
+    const { totalTimeoutMs } = this.#limits;
+    const ms = nowMs - this.#startedMs < totalTimeoutMs ? this.#silenceMaxMs() : totalTimeoutMs;
+    this.#giveUp({ kind: "timeout", reason: `timed out after ${ms} ms`, cause: undefined });
+  }
+
+  #silenceMaxMs(): number {
+    return this.#headSeen ? this.#limits.idleTimeoutMs : this.#limits.firstByteTimeoutMs;
+  }
+
+  /** Another limit counts from here, which may be the nearer one. */
+  #heardNow(): void {
+    this.#heardMs = this.#origin.deadlines.clock.monotonicMs();
+    this.#origin.deadlines.noLaterThan(this.dueMs());
+  }
+
+  #giveUp(error: UpstreamError): void {
+    if (!this.#finish()) return;
+    this.#letGo();
+    this.#handler.onError(error);
+  }
+
+  #letGo(): void {
+    if (this.#connection === undefined) this.#origin.withdraw(this);
+    else this.#connection.drop();
   }
 
   /** False when the call was over already. */
   #finish(): boolean {
     if (this.#over) return false;
     this.#over = true;
-    this.#timer?.cancel();
-    if (this.#client !== undefined) this.#origin?.release(this.#client);
+    this.#request = undefined;
+    this.#origin.deadlines.delete(this);
     return true;
   }
-
-  /** Ends the call at once, in whatever state it is. */
-  #drop(): void {
-    this.#over = true;
-    this.#timer?.cancel();
-    if (this.#client === undefined) {
-      this.#origin?.withdraw(this);
-    } else if (this.#abort === undefined) {
-      this.#origin?.discard(this.#client);
-    } else {
-      this.#abort();
-      this.#origin?.release(this.#client);
-    }
-  }
-
-  /** One timer a call: what comes meanwhile only moves the time it finds when it fires. */
-  #watch(delayMs: number): void {
-    this.#timer = this.#clock.after(delayMs, () => this.#check());
-  }
-
-  #check(): void {
-    const nowMs = this.#clock.monotonicMs();
-    const { totalTimeoutMs, idleTimeoutMs, firstByteTimeoutMs } = this.#limits;
-    const silenceMaxMs = this.#headSeen ? idleTimeoutMs : firstByteTimeoutMs;
-    const silentMs = this.#paused ? 0 : nowMs - this.#heardMs;
-    const leftMs = totalTimeoutMs - (nowMs - this.#startedMs);
-    if (leftMs > 0 && silentMs < silenceMaxMs) {
-      this.#watch(Math.min(leftMs, silenceMaxMs - silentMs));
-      return;
-    }
-    this.#drop();
-    const ms = leftMs > 0 ? silenceMaxMs : totalTimeoutMs;
-    this.#handler.onError({ kind: "timeout", reason: `timed out after ${ms} ms`, cause: undefined });
-  }
-}
-
-/** Sorts what undici and the system say into what a caller can act on. */
-function describe(cause: Error, headSeen: boolean): UpstreamError {
-  const code = "code" in cause ? String(cause.code) : "";
-  if (code === "UND_ERR_INVALID_ARG") {
-    return { kind: "protocol", reason: `could not be asked: ${cause.message}`, cause };
-  }
-  if (cause.name === "HTTPParserError" || code === "UND_ERR_HEADERS_OVERFLOW") {
-    return { kind: "protocol", reason: "answered with malformed HTTP", cause };
-  }
-  if (headSeen) return { kind: "reset", reason: "connection lost before the answer was complete", cause };
-  const reset = code === "ECONNRESET" || code === "EPIPE" || code === "UND_ERR_SOCKET";
-  return { kind: reset ? "reset" : "unreachable", reason: "unreachable", cause };
 }

@@ -1,46 +1,57 @@
 /**
- * The connections to one origin, one call on each at a time. Free ones are a stack: the next call gets the warmest
- * in constant time, where undici's Pool looks through all that are busy. Bounded, and so is who waits.
+ * The connections to one origin, one call on each at a time. Free ones are a stack: the next call gets the warmest in
+ * constant time. Bounded, and so is who waits.
  */
-import type { Client } from "undici";
+
+import type { Connector } from "./connect.ts";
+import { Connection } from "./connection.ts";
+import type { Deadlines } from "./deadlines.ts";
 import type { OpenCall } from "./open-call.ts";
 
 export class Origin {
-  readonly #connect: () => Client;
+  readonly connect: Connector;
+  readonly deadlines: Deadlines;
   readonly #connectionsMax: number;
-  readonly #free: Client[] = [];
+  readonly #free: Connection[] = [];
+  /** As many at most as there are connections. */
   readonly #waiting: OpenCall[] = [];
   #connections = 0;
   #closed: (() => void) | undefined;
 
-  /** `connectionsMax` calls run at a time, and as many may wait. */
-  constructor(connect: () => Client, connectionsMax: number) {
-    this.#connect = connect;
+  constructor(connect: Connector, deadlines: Deadlines, connectionsMax: number) {
+    this.connect = connect;
+    this.deadlines = deadlines;
     this.#connectionsMax = connectionsMax;
   }
 
   start(call: OpenCall): void {
-    const client = this.#free.pop() ?? this.#another();
-    if (client !== undefined) call.runOn(client);
+    for (let free = this.#free.pop(); free !== undefined; free = this.#free.pop()) {
+      if (free.run(call)) return;
+      free.drop();
+    }
+    if (this.#connections < this.#connectionsMax) this.#open(call);
     else if (this.#waiting.length < this.#connectionsMax) this.#waiting.push(call);
-    else call.onError(new Error("too many calls wait for this origin"));
+    else call.onLost({ kind: "unreachable", reason: "unreachable", cause: new Error("too many calls") });
   }
 
-  /** The call is over and its connection, or the one it would have opened next, can be used again. */
-  release(client: Client): void {
-    const next = this.#waiting.shift();
-    if (next !== undefined) next.runOn(client);
-    else this.#free.push(client);
-    this.#closeWhenIdle();
+  /** Its answer is complete, and it may be used again. */
+  release(connection: Connection): void {
+    if (this.#closed !== undefined && this.#waiting.length === 0) connection.drop();
+    else {
+      this.#free.push(connection);
+      const next = this.#waiting.shift();
+      if (next !== undefined) this.start(next);
+    }
   }
 
-  /** The call was given up while its connection was being opened, which may take for ever. */
-  discard(client: Client): void {
+  /** It is no more. */
+  lose(connection: Connection): void {
     this.#connections--;
-    void client.destroy();
+    const at = this.#free.lastIndexOf(connection);
+    if (at >= 0) this.#free.splice(at, 1);
     const next = this.#waiting.shift();
-    if (next !== undefined) this.start(next);
-    this.#closeWhenIdle();
+    if (next !== undefined) this.#open(next);
+    this.#reportClosed();
   }
 
   /** The call was given up before its turn came. */
@@ -53,21 +64,17 @@ export class Origin {
   close(): Promise<void> {
     return new Promise((closed) => {
       this.#closed = closed;
-      this.#closeWhenIdle();
+      for (const free of [...this.#free]) free.drop();
+      this.#reportClosed();
     });
   }
 
-  #another(): Client | undefined {
-    if (this.#connections >= this.#connectionsMax) return undefined;
+  #open(call: OpenCall): void {
     this.#connections++;
-    return this.#connect();
+    new Connection(this, call);
   }
 
-  #closeWhenIdle(): void {
-    const closed = this.#closed;
-    if (closed === undefined || this.#free.length < this.#connections) return;
-    this.#closed = undefined;
-    this.#connections = 0;
-    Promise.all(this.#free.splice(0).map((client) => client.close())).then(() => closed());
+  #reportClosed(): void {
+    if (this.#connections === 0) this.#closed?.();
   }
 }

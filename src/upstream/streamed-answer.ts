@@ -9,8 +9,7 @@ import type {
 } from "../plugin/index.ts";
 import { failure } from "../plugin/index.ts";
 import { AnswerBody, ERROR_BYTES_MAX } from "./answer-body.ts";
-import type { UpstreamCall, UpstreamError, UpstreamHandler } from "./client.ts";
-import { headerRecord } from "./client.ts";
+import type { AnswerHeaders, UpstreamCall, UpstreamError, UpstreamHandler } from "./client.ts";
 import { type Framing, framing } from "./framing.ts";
 import type { Scrub } from "./scrub.ts";
 import { isSuccess, lostFailure, statusFailure, takenFailure } from "./wire-failure.ts";
@@ -25,13 +24,10 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
   readonly #sink: ProviderSink;
   readonly #decoder: StreamDecoder;
   readonly #framing: Framing;
-  readonly #readSoon: () => void;
+  /** Of an error answer only. */
   #errorBody: AnswerBody | undefined;
+  #errorHeaders: Readonly<Record<string, string>> | undefined;
   #status = 0;
-  #rawHeaders: readonly Buffer[] = [];
-  /** Bytes of one network read, not yet looked at: mostly in one piece. */
-  #bytes: Buffer | undefined;
-  #moreBytes: Buffer[] | undefined;
   #chunks: ChatChunk[] = [];
   #begun = false;
   #over = false;
@@ -42,7 +38,6 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
     this.#sink = sink;
     this.#decoder = format.decoder();
     this.#framing = framing(format.framing, (name, text) => this.#event(name, text));
-    this.#readSoon = () => this.#read();
   }
 
   pause(): void {
@@ -58,24 +53,18 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
     this.call?.cancel();
   }
 
-  onHead(status: number, rawHeaders: readonly Buffer[]): void {
+  onHead(status: number, headers: AnswerHeaders): void {
     this.#status = status;
     if (isSuccess(status)) return;
-    this.#rawHeaders = rawHeaders;
+    this.#errorHeaders = headers.record();
     this.#errorBody = new AnswerBody();
   }
 
   onChunk(bytes: Buffer): void {
-    if (this.#errorBody !== undefined) {
-      this.#errorBody.add(bytes, ERROR_BYTES_MAX);
-      return;
-    }
-    // One network read may hold many HTTP chunks, and each comes here by itself: they are looked at together, after
-    // the last of them.
-    if (this.#bytes === undefined) {
-      this.#bytes = bytes;
-      queueMicrotask(this.#readSoon);
-    } else (this.#moreBytes ??= []).push(bytes);
+    if (this.#errorBody !== undefined) this.#errorBody.add(bytes, ERROR_BYTES_MAX);
+    else if (this.#over) return;
+    else if (this.#framing.push(bytes)) this.#flush();
+    else this.#broken(TOO_LARGE);
   }
 
   onEnd(): void {
@@ -83,27 +72,14 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
       this.#refused(this.#errorBody.text());
       return;
     }
-    this.#read();
     if (!this.#over && !this.#framing.end()) this.#broken(TOO_LARGE);
     this.#close();
   }
 
   onError(error: UpstreamError): void {
-    this.#read();
     // Everything had come but the end of the connection: as good as complete.
     if (this.#decoder.complete) this.#close();
     else this.#fail(lostFailure(error, this.#status));
-  }
-
-  #read(): void {
-    const first = this.#bytes;
-    const more = this.#moreBytes;
-    if (first === undefined) return;
-    this.#bytes = undefined;
-    this.#moreBytes = undefined;
-    if (this.#over) return;
-    if (this.#framing.push(more === undefined ? first : Buffer.concat([first, ...more]))) this.#flush();
-    else this.#broken(TOO_LARGE);
   }
 
   #event(name: string, text: string): void {
@@ -120,8 +96,8 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
   }
 
   #refused(text: string): void {
-    const headers = headerRecord(this.#rawHeaders);
-    this.#fail(statusFailure(this.#format, this.#scrub, { status: this.#status, headers, text }));
+    const answer = { status: this.#status, headers: this.#errorHeaders ?? {}, text };
+    this.#fail(statusFailure(this.#format, this.#scrub, answer));
   }
 
   /** A clean end is no success by itself: the provider must have said that the answer is complete. */

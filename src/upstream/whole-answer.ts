@@ -2,8 +2,7 @@
 import type { ChatResult, Exchange, ProviderFailure, WireFormat } from "../plugin/index.ts";
 import { failure, isFailure } from "../plugin/index.ts";
 import { ANSWER_BYTES_MAX, AnswerBody, ERROR_BYTES_MAX } from "./answer-body.ts";
-import type { UpstreamCall, UpstreamError, UpstreamHandler } from "./client.ts";
-import { headerRecord } from "./client.ts";
+import type { AnswerHeaders, UpstreamCall, UpstreamError, UpstreamHandler } from "./client.ts";
 import type { Scrub } from "./scrub.ts";
 import { isSuccess, lostFailure, statusFailure, takenFailure } from "./wire-failure.ts";
 
@@ -14,7 +13,8 @@ export class WholeAnswer implements UpstreamHandler {
   readonly #settle: (result: ChatResult | ProviderFailure) => void;
   readonly #body = new AnswerBody();
   #status = 0;
-  #rawHeaders: readonly Buffer[] = [];
+  /** Of an error answer only. */
+  #headers: Readonly<Record<string, string>> = {};
 
   constructor(
     format: WireFormat,
@@ -28,9 +28,9 @@ export class WholeAnswer implements UpstreamHandler {
     this.#settle = settle;
   }
 
-  onHead(status: number, rawHeaders: readonly Buffer[]): void {
+  onHead(status: number, headers: AnswerHeaders): void {
     this.#status = status;
-    this.#rawHeaders = rawHeaders;
+    if (!isSuccess(status)) this.#headers = headers.record();
   }
 
   onChunk(bytes: Buffer): void {
@@ -43,8 +43,8 @@ export class WholeAnswer implements UpstreamHandler {
       const result = this.#format.decode(text);
       this.#done(isFailure(result) ? takenFailure(result, this.#scrub, this.#status) : result);
     } else {
-      const headers = headerRecord(this.#rawHeaders);
-      this.#done(statusFailure(this.#format, this.#scrub, { status: this.#status, headers, text }));
+      const answer = { status: this.#status, headers: this.#headers, text };
+      this.#done(statusFailure(this.#format, this.#scrub, answer));
     }
   }
 

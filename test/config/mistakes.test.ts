@@ -214,7 +214,6 @@ test("warnings leave the configuration usable", async (t) => {
   assert.deepEqual(warnings.map(brief), [
     "W0102 9:127 projects[0].tokens[0].monthly_budget_usd_cap",
     "W0106 9:142 projects[0].tokens[0].expires_at",
-    "W0108 10:5 projects[0].webhooks",
     "W0103 11:62 projects[0].webhooks[0].events[0] -> token.revoked",
     "W0108 12:5 projects[0].aliases",
     "W0105 12:5 projects[0].aliases",

@@ -1,6 +1,7 @@
 /** Overrides over configurations: every order in which git and the control plane may change the same thing. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import type { EndpointConfig, ProjectConfig, ResolvedConfig, TokenConfig } from "../../src/config/model.ts";
 import { type Author, type OverrideEdit, overrideEdits } from "../../src/config/override-edits.ts";
 import { applyOverrides } from "../../src/config/overrides.ts";
@@ -8,7 +9,9 @@ import type { Override } from "../../src/plugin/index.ts";
 
 const P = "6f1d2c0a-4b7e-4a53-8c61-0d9be2a4f701";
 const BY: Author = { actor: "platform", atMs: 1_000 };
-const [A, B, C] = ["a", "b", "c"].map((letter) => `sha256:${letter.repeat(64)}`) as [string, string, string];
+const A = `sha256:${"a".repeat(64)}`;
+const B = `sha256:${"b".repeat(64)}`;
+const C = `sha256:${"c".repeat(64)}`;
 
 function token(id: string, hash: string, fields: Partial<TokenConfig> = {}): TokenConfig {
   const entry = { id, name: `token ${id}`, hash, scopes: ["chat" as const], is_active: true };
@@ -270,4 +273,61 @@ test("what a newer version may have stored is left alone", () => {
     one("token:11111111-1111-4111-8111-111111111111/1", { name: "elsewhere" }),
   ];
   assert.deepEqual(applyOverrides(config, strange), { config, stale: [] });
+});
+
+type Step =
+  | { readonly do: "git"; readonly hash: string | null; readonly isActive: boolean; readonly isOn: boolean }
+  | { readonly do: "rotate" | "revoke" }
+  | { readonly do: "switch"; readonly isOn: boolean };
+
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    fc.record({
+      do: fc.constant("git" as const),
+      hash: fc.constantFrom(A, B, C, null),
+      isActive: fc.boolean(),
+      isOn: fc.boolean(),
+    }),
+    fc.record({ do: fc.constantFrom("rotate" as const, "revoke" as const) }),
+    fc.record({ do: fc.constant("switch" as const), isOn: fc.boolean() }),
+  ),
+  { maxLength: 30 },
+);
+
+test("in any order, what was revoked or rotated away never works, and git's last change is what runs", () => {
+  fc.assert(
+    fc.property(steps, (all) => {
+      const kept = new Kept();
+      const dead = new Set<string>();
+      let config = git([token("7", A)], { ask: true });
+      let wanted: { hash: string | undefined; isOn: boolean } = { hash: A, isOn: true };
+      let made = 0;
+      for (const step of all) {
+        const before = kept.run(config).tokens["7"];
+        if (step.do === "git") {
+          const { hash, isActive, isOn } = step;
+          const [old] = config.projects[0]?.tokens ?? [];
+          const [was] = config.projects[0]?.endpoints ?? [];
+          config = git(hash === null ? [] : [token("7", hash, { is_active: isActive })], { ask: isOn });
+          if (hash !== (old?.hash ?? null)) wanted = { ...wanted, hash: hash ?? undefined };
+          if (isOn !== was?.is_active) wanted = { ...wanted, isOn };
+        } else if (step.do === "switch") {
+          kept.switch(config, "ask", step.isOn);
+          wanted = { ...wanted, isOn: step.isOn };
+        } else if (before !== undefined && before !== "revoked") {
+          dead.add(before);
+          const next = `sha256:${String(made++).padStart(64, "0")}`;
+          if (step.do === "rotate") {
+            kept.rotate(config, "7", next);
+            wanted = { ...wanted, hash: next };
+          } else kept.revoke(config, "7");
+        }
+        const { tokens, endpoints } = kept.run(config);
+        const isAlive = config.projects[0]?.tokens[0]?.is_active === true && !dead.has(wanted.hash ?? "");
+        assert.equal(tokens["7"], wanted.hash === undefined ? undefined : isAlive ? wanted.hash : "revoked");
+        assert.equal(endpoints["ask"], wanted.isOn);
+      }
+    }),
+    { numRuns: 300 },
+  );
 });

@@ -34,7 +34,7 @@ interface Bench {
 async function bench(t: TestContext): Promise<Bench> {
   const clock = virtualClock();
   const upstream = await fakeUpstream();
-  const client = await createUpstreamClient({ clock });
+  const client = createUpstreamClient({ clock });
   t.after(async () => {
     await upstream.close();
     await client.close();

@@ -3,27 +3,28 @@
  * answer, so that one that answers at once and one that asks a server are held to the same words.
  */
 import assert from "node:assert/strict";
-import { describe, type TestContext, test } from "node:test";
-import type { Clock, JsonValue, Message, OpenSession } from "../../src/plugin/index.ts";
-import type {
-  Admission,
-  AuditRecord,
-  Override,
-  Reservation,
-  StateStore,
-  StoreClaim,
-} from "../../src/state/store.ts";
-import { SESSION_WAITERS_MAX } from "../../src/state/store.ts";
-import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
+import { describe, test } from "node:test";
+import type { Clock } from "../../src/plugin/index.ts";
+import type { StateStore } from "../../src/state/store.ts";
+import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { HOUR_MS, MINUTE_MS, rate, spend } from "./claims.ts";
+import {
+  admitted,
+  NOVEMBER_MS,
+  type On,
+  opened,
+  refused,
+  reserved,
+  TTL_MS,
+  turn,
+} from "./conformance-kit.ts";
+import { auditPromises, overridePromises } from "./conformance-records.ts";
+import { conversationPromises } from "./conformance-sessions.ts";
 
 /** Makes an empty store on the clock given. */
 export type MakeStore = (clock: Clock) => Promise<StateStore>;
 
-const NOVEMBER_MS = Date.UTC(2026, 10, 3, 9);
 const NOVEMBER = "2026-11";
-const TTL_MS = 600_000;
-const NO_ID = "11111111-2222-4333-8444-555555555555";
 
 /** Registers the suite under `name`. */
 export function storeConformance(name: string, make: MakeStore): void {
@@ -35,18 +36,13 @@ export function storeConformance(name: string, make: MakeStore): void {
     capPromises(on);
     reservationPromises(on);
     monthPromises(on);
-    sessionPromises(on);
-    sessionOwnerPromises(on);
-    waitingPromises(on);
-    goneWhileHeldPromises(on);
+    sumPromises(on);
+    conversationPromises(on);
     closingPromises(on);
     overridePromises(on);
     auditPromises(on);
   });
 }
-
-type Body = (store: StateStore, clock: VirtualClock, t: TestContext) => Promise<void>;
-type On = (sentence: string, body: Body) => void;
 
 function withStore(make: MakeStore): On {
   return (sentence, body) => {
@@ -293,190 +289,24 @@ function monthPromises(on: On): void {
   });
 }
 
-function sessionPromises(on: On): void {
-  on("a conversation that was saved is resumed by its id, by its owner alone", async (store) => {
-    const id = await stored(store, turn("hello"));
-    const again = await opened(store, id);
-    assert.deepEqual(again.history, turn("hello"));
-    assert.equal(again.id, id);
-    again.close();
-    assert.equal(await store.sessions.open("chat/stranger", id, TTL_MS), "missing");
-    assert.equal(await store.sessions.open("other-plugin/owner", id, TTL_MS), "missing");
-    assert.equal(await store.sessions.open("chat/owner", NO_ID, TTL_MS), "missing");
-  });
-
-  on("a new conversation is empty and has an id of its own", async (store) => {
-    const [first, second] = [await opened(store), await opened(store)];
-    assert.deepEqual(first.history, []);
-    assert.match(first.id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
-    assert.notEqual(first.id, second.id);
-  });
-
-  on("a new conversation that was never saved is gone when it is closed", async (store) => {
-    const session = await opened(store);
-    session.close();
-    assert.equal(await store.sessions.open("chat/owner", session.id, TTL_MS), "missing");
-  });
-
-  on("what was not saved leaves the conversation as it was", async (store) => {
-    const id = await stored(store, turn("kept"));
-    (await opened(store, id)).close();
-    const session = await opened(store, id);
-    assert.deepEqual(session.history, turn("kept"));
-  });
-
-  on("a conversation lives through its idle time and not longer", async (store, clock) => {
-    const id = await stored(store, turn("a"));
-    clock.advance(TTL_MS);
-    (await opened(store, id)).close();
-    clock.advance(TTL_MS + 1);
-    assert.equal(await store.sessions.open("chat/owner", id, TTL_MS), "missing");
-    assert.equal(await store.sessions.peekCharacters("chat/owner", id), 0);
-  });
-
-  on("opening and saving renew the idle time", async (store, clock) => {
-    const id = await stored(store, turn("a"));
-    clock.advance(TTL_MS - 1);
-    const session = await opened(store, id);
-    clock.advance(TTL_MS - 1);
-    await session.save(turn("b"));
-    session.close();
-    clock.advance(TTL_MS);
-    assert.deepEqual((await opened(store, id)).history, turn("b"));
-  });
-
-  on("saving twice, or after closing, is a bug", async (store) => {
-    const session = await opened(store);
-    await session.save(turn("a"));
-    await assert.rejects(async () => session.save(turn("b")));
-    session.close();
-    const closed = await opened(store, session.id);
-    closed.close();
-    await assert.rejects(async () => closed.save(turn("c")));
-    assert.deepEqual((await opened(store, session.id)).history, turn("a"));
-  });
-}
-
-function sessionOwnerPromises(on: On): void {
-  on("the characters of a conversation are known without opening it, to its owner", async (store) => {
-    const id = await stored(store, turn("12345"));
-    const held = await opened(store, id);
-    assert.equal(await store.sessions.peekCharacters("chat/owner", id), 5 + "answer".length);
-    assert.equal(await store.sessions.peekCharacters("chat/stranger", id), 0);
-    assert.equal(await store.sessions.peekCharacters("chat/owner", NO_ID), 0);
-    held.close();
-  });
-
-  on("a deleted conversation is gone, and only its owner can delete it", async (store) => {
-    const id = await stored(store, turn("a"));
-    assert.equal(await store.sessions.delete("chat/stranger", id), false);
-    assert.equal(await store.sessions.delete("chat/owner", id), true);
-    assert.equal(await store.sessions.delete("chat/owner", id), false);
-    assert.equal(await store.sessions.open("chat/owner", id, TTL_MS), "missing");
-  });
-}
-
-function waitingPromises(on: On): void {
-  on("a second call waits for the first and sees what it saved", async (store) => {
-    const first = await opened(store);
-    const second = opened(store, first.id);
-    await first.save(turn("first"));
-    first.close();
-    assert.deepEqual((await second).history, turn("first"));
-  });
-
-  on("calls on one conversation have it one after the other, in the order they came", async (store) => {
-    const id = await stored(store, turn("start"));
-    const order: number[] = [];
-    await Promise.all(
-      Array.from({ length: 5 }, async (_, call) => {
-        const session = await opened(store, id);
-        order.push(call);
-        await session.save([...session.history, ...turn(`${call}`)]);
-        session.close();
-      }),
-    );
-    assert.deepEqual(order, [0, 1, 2, 3, 4]);
-    const { history } = await opened(store, id);
-    assert.deepEqual(history, [turn("start"), ...order.map((call) => turn(`${call}`))].flat());
-  });
-
-  on("closing twice lets one call go on, not two", async (store) => {
-    const first = await opened(store, await stored(store, turn("a")));
-    const second = opened(store, first.id);
-    const third = opened(store, first.id);
-    first.close();
-    first.close();
-    const holder = await second;
-    let thirdHasIt = false;
-    const seen = third.then((session) => {
-      thirdHasIt = true;
-      return session;
-    });
-    // Time enough for the third, had it been let in.
-    for (let turns = 0; turns < 10; turns += 1) await store.health();
-    assert.equal(thirdHasIt, false);
-    holder.close();
-    (await seen).close();
-  });
-
-  on("so many calls may wait, the next finds it busy, and a place is free again later", async (store) => {
-    const first = await opened(store, await stored(store, turn("a")));
-    const waiting = Array.from({ length: SESSION_WAITERS_MAX }, () => opened(store, first.id));
-    assert.equal(await store.sessions.open("chat/owner", first.id, TTL_MS), "busy");
-    first.close();
-    const [next, ...others] = waiting;
-    const holder = await next;
-    const late = opened(store, first.id);
-    holder?.close();
-    for (const one of [...others, late]) (await one).close();
-  });
-}
-
-function goneWhileHeldPromises(on: On): void {
-  on(
-    "a conversation that expired while it was held is missing for those who waited",
-    async (store, clock) => {
-      const first = await opened(store, await stored(store, turn("a")));
-      const second = store.sessions.open("chat/owner", first.id, TTL_MS);
-      clock.advance(TTL_MS + 1);
-      first.close();
-      assert.equal(await second, "missing");
-    },
-  );
-
-  on("a call that holds a conversation past its idle time can still save it", async (store, clock) => {
-    const session = await opened(store, await stored(store, turn("a")));
-    clock.advance(TTL_MS * 2);
-    await session.save(turn("b"));
-    session.close();
-    assert.deepEqual((await opened(store, session.id)).history, turn("b"));
-  });
-
-  on("a conversation does not expire while it is held", async (store, clock) => {
-    const first = await opened(store, await stored(store, turn("a")));
-    clock.advance(TTL_MS + 1);
-    const second = opened(store, first.id);
-    await first.save(turn("b"));
-    first.close();
-    assert.deepEqual((await second).history, turn("b"));
-  });
-
-  on("a conversation that was deleted while it was held does not come back", async (store) => {
-    const first = await opened(store, await stored(store, turn("a")));
-    const second = store.sessions.open("chat/owner", first.id, TTL_MS);
-    assert.equal(await store.sessions.delete("chat/owner", first.id), true);
-    await first.save(turn("b"));
-    first.close();
-    assert.equal(await second, "missing");
-    assert.equal(await store.sessions.open("chat/owner", first.id, TTL_MS), "missing");
-  });
-
-  on("who waits for a new conversation finds it missing when it was not saved", async (store) => {
-    const first = await opened(store);
-    const second = store.sessions.open("chat/owner", first.id, TTL_MS);
-    first.close();
-    assert.equal(await second, "missing");
+function sumPromises(on: On): void {
+  on("every sum that is not zero is listed, of every month kept", async (store, clock) => {
+    const first = await reserved(store, [spend("a", 10), spend("b", 10)]);
+    await store.settle(first, 4);
+    await store.release(await reserved(store, [spend("nothing", 10)]));
+    clock.advance(Date.UTC(2026, 11, 1) - clock.nowMs());
+    await reserved(store, [spend("a", 7)]);
+    const sums = [...(await store.sums())].map((sum) => [
+      sum.month,
+      sum.key,
+      sum.settledNanoUsd,
+      sum.reservedNanoUsd,
+    ]);
+    assert.deepEqual(sums.sort(), [
+      [NOVEMBER, "a", 4, 0],
+      [NOVEMBER, "b", 4, 0],
+      ["2026-12", "a", 0, 7],
+    ]);
   });
 }
 
@@ -501,134 +331,4 @@ function closingPromises(on: On): void {
       await store.close();
     },
   );
-}
-
-type Refusal = Admission & { readonly admitted: false };
-
-async function admitted(
-  store: StateStore,
-  claims: readonly StoreClaim[],
-  callId = "call",
-): Promise<Admission> {
-  const answer = await store.admit(callId, claims);
-  assert.ok(answer.admitted, `refused: ${JSON.stringify(answer)}`);
-  return answer;
-}
-
-async function refused(store: StateStore, claims: readonly StoreClaim[]): Promise<Refusal> {
-  const answer = await store.admit("refused", claims);
-  assert.ok(!answer.admitted, "admitted");
-  return answer;
-}
-
-let calls = 0;
-
-/** Every reservation under a call id of its own, as in the gateway. */
-async function reserved(
-  store: StateStore,
-  claims: readonly StoreClaim[],
-  callId?: string,
-): Promise<Reservation> {
-  calls += 1;
-  const answer = await admitted(store, claims, callId ?? `call-${calls}`);
-  assert.ok(answer.admitted && answer.reservation !== undefined, "nothing was reserved");
-  return answer.reservation;
-}
-
-async function opened(store: StateStore, id?: string): Promise<OpenSession> {
-  const session = await store.sessions.open("chat/owner", id, TTL_MS);
-  assert.ok(typeof session === "object", `the conversation is ${String(session)}`);
-  return session;
-}
-
-/** A conversation that stands in the store, held by nobody. */
-async function stored(store: StateStore, history: readonly Message[]): Promise<string> {
-  const session = await opened(store);
-  await session.save(history);
-  session.close();
-  return session.id;
-}
-
-function turn(text: string): readonly Message[] {
-  return [
-    { role: "user", content: text },
-    { role: "assistant", content: "answer" },
-  ];
-}
-
-function override(key: string, value: JsonValue): Override {
-  return { key, value, replaced: null, actor: "ops", setAtMs: NOVEMBER_MS };
-}
-
-function overridePromises(on: On): void {
-  on(
-    "an override is listed until it is dropped, and the last value put under a key counts",
-    async (store) => {
-      assert.deepEqual(await store.overrides.list(), []);
-      assert.equal(await store.overrides.put(override("token:p/1", { is_active: false })), true);
-      assert.equal(await store.overrides.put(override("endpoint:p/s", true)), true);
-      assert.equal(await store.overrides.put(override("endpoint:p/s", false)), true);
-      const byKey = (a: Override, b: Override): number => a.key.localeCompare(b.key);
-      assert.deepEqual([...(await store.overrides.list())].sort(byKey), [
-        override("endpoint:p/s", false),
-        override("token:p/1", { is_active: false }),
-      ]);
-      assert.equal(await store.overrides.drop("endpoint:p/s"), true);
-      assert.equal(await store.overrides.drop("endpoint:p/s"), false);
-      assert.deepEqual(await store.overrides.list(), [override("token:p/1", { is_active: false })]);
-    },
-  );
-
-  on("whoever watches overrides hears of each change until it stops", async (store) => {
-    let heard = 0;
-    let hear = (): void => {};
-    const stop = store.overrides.watch(() => {
-      heard += 1;
-      hear();
-    });
-    const change = async (run: () => Promise<unknown>): Promise<void> => {
-      const told = new Promise<void>((resolve) => (hear = resolve));
-      await run();
-      await told;
-    };
-    await change(async () => store.overrides.put(override("k", 1)));
-    await change(async () => store.overrides.drop("k"));
-    assert.equal(heard, 2);
-    stop();
-    await store.overrides.put(override("k", 2));
-    assert.equal(heard, 2);
-  });
-}
-
-function audited(n: number, about: Partial<AuditRecord> = {}): AuditRecord {
-  return {
-    id: `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`,
-    event: "token.revoked",
-    severity: "warn",
-    actor: "ops",
-    project: { id: 1, name: "Ferry", uuid: "p-1" },
-    target: `token ${n}`,
-    metadata: { token_id: n },
-    ipAddress: "127.0.0.1",
-    occurredAtMs: NOVEMBER_MS + n,
-    ...about,
-  };
-}
-
-function auditPromises(on: On): void {
-  on("audit records come back newest first, page by page, each as it was written", async (store) => {
-    await store.audit.append([audited(1), audited(2)]);
-    await store.audit.append([audited(3)]);
-    assert.deepEqual(await store.audit.query({ limit: 2 }), [audited(3), audited(2)]);
-    assert.deepEqual(await store.audit.query({ limit: 2, before: audited(2).id }), [audited(1)]);
-  });
-
-  on("audit records are found by project and by event", async (store) => {
-    const other = { id: 2, name: "Harbour", uuid: "p-2" };
-    const records = [audited(1), audited(2, { project: other }), audited(3, { event: "token.created" })];
-    await store.audit.append(records);
-    assert.deepEqual(await store.audit.query({ limit: 9, projectUuid: "p-2" }), [records[1]]);
-    assert.deepEqual(await store.audit.query({ limit: 9, event: "token.created" }), [records[2]]);
-    assert.deepEqual(await store.audit.query({ limit: 9, projectUuid: "p-9" }), []);
-  });
 }

@@ -1,8 +1,9 @@
 /** A Random for tests: ids that count up, so that a failure reads the same each time. It is no random source. */
 import type { Random } from "../../src/plugin/index.ts";
 
-export function countingRandom(): Random {
-  let count = 0;
+/** `from`: the count before the first id. */
+export function countingRandom(from = 0): Random {
+  let count = from;
   return {
     uuid() {
       count += 1;

@@ -202,6 +202,15 @@ return tonumber(conversation.characters or 0)
 `,
 );
 
+/** `{id}`: answers whose it is, if it is there. */
+const OWNER = script(
+  OPENING,
+  `
+local conversation = read(ask.id)
+return conversation and not isOver(conversation) and conversation.owner or ''
+`,
+);
+
 /** `{id, owner}`: forgets it; a call that has it stores nothing. Answers 1 when there was one. */
 const DELETE = script(
   OPENING,
@@ -220,5 +229,6 @@ export const SESSION_SCRIPTS = {
   leave: LEAVE,
   hold: HOLD,
   peek: PEEK,
+  owner: OWNER,
   delete: DELETE,
 } as const satisfies Readonly<Record<string, Script>>;

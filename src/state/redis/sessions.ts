@@ -71,6 +71,11 @@ export class RedisSessions implements SessionStore {
     return typeof characters === "number" ? characters : 0;
   }
 
+  async ownerOf(id: string): Promise<string | undefined> {
+    const owner = await this.#run(SESSION_SCRIPTS.owner, { id });
+    return typeof owner === "string" && owner !== "" ? owner : undefined;
+  }
+
   async delete(owner: string, id: string): Promise<boolean> {
     return (await this.#run(SESSION_SCRIPTS.delete, { id, owner })) === 1;
   }

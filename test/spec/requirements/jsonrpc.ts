@@ -1,5 +1,5 @@
-/** Rules of the JSON-RPC surfaces: the control plane holds them now, the MCP bridge adds its own with step 5. */
-import { later, rules } from "./rule.ts";
+/** Rules of the JSON-RPC surfaces: control plane and MCP bridge. */
+import { rules } from "./rule.ts";
 
 export const JSONRPC = {
   ...rules("SPEC JSON-RPC surfaces", {
@@ -19,7 +19,7 @@ export const JSONRPC = {
     "rpc.code.params.scopes": "Unknown scopes are -32602.",
     "rpc.code.params.is-active": "An is_active that is not a boolean is -32602.",
   }),
-  ...later(5, "SPEC JSON-RPC surfaces", {
+  ...rules("SPEC JSON-RPC surfaces", {
     "rpc.code.internal": "A provider's failure is -32603.",
     "rpc.code.internal.upstream": "An upstream MCP server that is unreachable or answers garbage is -32603.",
     "rpc.code.upstream": "Codes of an upstream MCP server are passed on unchanged.",
@@ -30,6 +30,8 @@ export const JSONRPC = {
     "rpc.stateless":
       "With an envelope it is one of revision 2026-07-28: its headers are checked, protocol errors are 400 and 404.",
     "rpc.foreign": "A foreign Origin or Host gets 403.",
+    "rpc.progress": "Progress is told as events when it is asked for and an event stream is taken.",
+    "rpc.bug": "What goes wrong within is -32603 with the request's id, without its cause.",
     "rpc.methods": "Other methods than POST get 405.",
     "control.tools": "The control plane lists its fourteen tools with strict schemas.",
     "control.clients": "The official MCP clients list and call its tools.",
@@ -39,6 +41,27 @@ export const JSONRPC = {
     "control.webhooks": "Deliveries are listed, and a test webhook is sent on demand.",
     "control.reload": "`gw_reload_config` reloads, and answers with the errors of a faulty configuration.",
     "control.backup": "`gw_export_backup` holds configuration, overrides and spend, and no secret.",
+  }),
+  ...rules("CONTRACT 10", {
+    "mcp.scope": "The bridge asks for the scope `mcp`.",
+    "mcp.any-project": "Projects of any type have a bridge.",
+    "mcp.schemas": "A tool shows its endpoint's schemas, `{message}` without an input_schema.",
+    "mcp.call":
+      "A call runs the endpoint's whole chain; with an output_schema its answer is structured content too.",
+    "mcp.unknown": "An unknown or inactive tool is -32602.",
+    "mcp.codes.limits": "429 and 402 are -32000 with data {status, scope, retry_after}.",
+    "mcp.codes.422": "422 is -32602.",
+    "mcp.codes.5xx": "502, 503 and 500 are -32603.",
+    "mcp.progress": "A client that asks for progress and takes events hears of it.",
+    "mcp.gone": "A client that leaves, or a call out of time, ends the work on it.",
+    "mcp.upstream.tools": "Tools of upstream MCP servers are listed as `<server>__<tool>`.",
+    "mcp.upstream.call": "Their calls are passed on, with progress and structured content.",
+    "mcp.upstream.eras":
+      "Upstream servers of both eras are spoken to, sessions begun anew when they are lost.",
+    "mcp.upstream.ssrf": "Upstream addresses pass the SSRF guard.",
+    "mcp.upstream.secrets": "Headers for upstream servers show up nowhere else.",
+    "mcp.clients": "The official MCP clients list and call the bridge's tools.",
+    "mcp.everything": "The official example server's tools list and answer through the bridge.",
   }),
   ...rules("CONTRACT 2", {
     "control.revoke.for-ever":
@@ -53,7 +76,7 @@ export const JSONRPC = {
     "control.revoke.idempotent": "`gw_revoke_token` may be called again.",
     "control.set-active.idempotent": "`gw_set_endpoint_active` may be called again.",
   }),
-  ...later(5, "SPEC Resources", {
+  ...rules("SPEC Resources", {
     "mcp.expose": "An endpoint with expose_as_mcp_tool is a tool of the project's bridge.",
   }),
 };

@@ -1,0 +1,104 @@
+/** What `sluice state` shows: of a folder's state as one plain value, and that as text. */
+import type { CheckedFile } from "../state/file/offline.ts";
+import type { Recovered } from "../state/file/recovery.ts";
+
+export interface StateView {
+  readonly sums: readonly {
+    readonly month: string;
+    readonly key: string;
+    readonly settled_nano_usd: number;
+    /** Of calls that were under way; settled at less when a gateway starts. */
+    readonly reserved_nano_usd: number;
+  }[];
+  readonly conversations: number;
+  readonly overrides: readonly { readonly key: string; readonly actor: string; readonly value: unknown }[];
+  readonly audit_records: number;
+  readonly rate_windows: number;
+  readonly open_calls: readonly string[];
+  readonly files: readonly { readonly name: string; readonly bytes: number; readonly changes: number }[];
+  readonly faults: readonly { readonly file: string; readonly offset: number; readonly reason: string }[];
+}
+
+export function stateView({ tables, holds, files, faults }: Recovered): StateView {
+  const sums = new Map<string, StateView["sums"][number]>();
+  for (const { month, key, settledNanoUsd } of tables.ledger.sums()) {
+    sums.set(`${month} ${key}`, { month, key, settled_nano_usd: settledNanoUsd, reserved_nano_usd: 0 });
+  }
+  for (const hold of holds) {
+    for (const [key, estimateNanoUsd] of hold.sums) {
+      const name = `${hold.month} ${key}`;
+      const sum = sums.get(name) ?? { month: hold.month, key, settled_nano_usd: 0, reserved_nano_usd: 0 };
+      sums.set(name, { ...sum, reserved_nano_usd: sum.reserved_nano_usd + estimateNanoUsd });
+    }
+  }
+  return {
+    sums: [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, sum]) => sum),
+    conversations: tables.sessions.size,
+    overrides: tables.overrides.list().map(({ key, actor, value }) => ({ key, actor, value })),
+    audit_records: tables.audit.size,
+    rate_windows: tables.rates.size,
+    open_calls: holds.map(({ callId }) => callId),
+    files,
+    faults: faults.map(({ file, offset, reason }) => ({ file, offset, reason })),
+  };
+}
+
+export function shownText(view: StateView): string {
+  const sums = view.sums.map((sum) => [
+    sum.month,
+    usd(sum.settled_nano_usd),
+    usd(sum.reserved_nano_usd),
+    sum.key,
+  ]);
+  const counts = [
+    ["conversations", `${view.conversations}`],
+    ["audit records", `${view.audit_records}`],
+    ["rate windows", `${view.rate_windows}`],
+    ["calls cut off", `${view.open_calls.length}`],
+  ];
+  const overrides = view.overrides.map(({ key, actor, value }) => [
+    key,
+    JSON.stringify(value),
+    `by ${actor}`,
+  ]);
+  const files = view.files.map(({ name, bytes, changes }) => [name, `${bytes} bytes`, `${changes} changes`]);
+  const faults = view.faults.map(({ file, offset, reason }) => `${file}: ${reason} (byte ${offset})\n`);
+  return [
+    sums.length === 0
+      ? "nothing was spent\n"
+      : columns([["month", "settled $", "reserved $", "key"], ...sums]),
+    columns(counts),
+    overrides.length === 0 ? "no overrides\n" : columns(overrides),
+    columns(files),
+    ...(faults.length === 0 ? [] : [faults.join("")]),
+  ].join("\n");
+}
+
+export function checkedText(files: readonly CheckedFile[]): string {
+  const rows = files.map(({ name, bytes, lines, fault }) => [
+    name,
+    `${bytes} bytes`,
+    `${lines} lines`,
+    fault === undefined ? "good" : `${fault.kind} at byte ${fault.offset}: ${fault.reason}`,
+  ]);
+  return columns(rows);
+}
+
+/** The last column is not filled up. */
+function columns(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map((row) => {
+      const cells = row.map((cell, column) =>
+        column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0),
+      );
+      return `${cells.join("  ")}\n`;
+    })
+    .join("");
+}
+
+/** Every nano-dollar, exactly. */
+function usd(nanoUsd: number): string {
+  const digits = `${nanoUsd}`.padStart(10, "0");
+  return `${digits.slice(0, -9)}.${digits.slice(-9)}`;
+}

@@ -1,0 +1,165 @@
+/** `sluice state`: looks at the folder of the file store, checks it, mends it, and moves what it holds. */
+import { createWriteStream } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { parseArgs } from "node:util";
+import { loadConfig, type PluginLoader } from "../config/load.ts";
+import { renderText } from "../config/render.ts";
+import {
+  checkFiles,
+  exportLines,
+  importLines,
+  mendFiles,
+  OfflineError,
+  readState,
+  withFolder,
+} from "../state/file/offline.ts";
+import { type CliIo, type Command, configPath, EXIT, misused } from "./command.ts";
+import { checkedText, shownText, stateView } from "./state-text.ts";
+
+const HELP = `Usage: sluice state show   [--directory DIR | --config PATH] [--output text|json]
+       sluice state verify [--directory DIR | --config PATH] [--output text|json]
+       sluice state repair [--directory DIR | --config PATH]
+       sluice state export [--directory DIR | --config PATH] [FILE]
+       sluice state import [--directory DIR | --config PATH] [FILE]
+
+Works on the folder of \`state.driver: file\` while no gateway runs on it. A gateway mends what a crash leaves by
+itself when it starts; this is for looking, for damaged disks, and for moving.
+
+show    what was spent, by month and key; how many conversations, overrides and audit records; the files
+verify  reads every byte of every file; exits with 1 and says where when any is not good
+repair  makes every file good up to its first fault; what it cuts off is kept in a file beside it
+export  writes all of it as JSON lines to FILE, or to standard output
+import  makes a new folder out of such lines from FILE, or from standard input
+
+  --directory DIR  the folder; relative to the working directory (default: state.directory of the configuration)
+  --config PATH    the configuration to ask (default: SLUICE_CONFIG, else gateway.config.yaml)
+  --output json    for scripts; amounts in nano-dollars
+
+Examples:
+  sluice state show
+  sluice state verify --directory /var/lib/sluice
+  sluice state export backup.jsonl && sluice state import --directory ./restored backup.jsonl`;
+
+interface Task {
+  readonly folder: string;
+  readonly io: CliIo;
+  readonly asJson: boolean;
+  /** Absolute; undefined: standard input or output. */
+  readonly file: string | undefined;
+}
+
+const ACTIONS: Readonly<Record<string, (task: Task) => Promise<number>>> = {
+  show: (task) => withFolder(task.folder, () => show(task)),
+  verify: (task) => withFolder(task.folder, () => verify(task)),
+  repair: (task) => withFolder(task.folder, () => repair(task)),
+  export: (task) => withFolder(task.folder, () => exportState(task)),
+  import: (task) => withFolder(task.folder, () => importState(task), "nothing"),
+};
+
+export function stateCommand(loadPlugins: PluginLoader): Command {
+  return {
+    name: "state",
+    summary: "look at, check, mend or move what the file store keeps",
+    help: HELP,
+    async run([name = "", ...args], io) {
+      const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
+      if (action === undefined) {
+        const actions = Object.keys(ACTIONS).join(", ");
+        return misused(io, "state", name === "" ? `say one of ${actions}` : `there is no '${name}' here`);
+      }
+      const { values, positionals } = parseArgs({
+        args: [...args],
+        allowPositionals: true,
+        options: {
+          directory: { type: "string" },
+          config: { type: "string" },
+          output: { type: "string", default: "text" },
+        },
+      });
+      const { output } = values;
+      const takesFile = name === "export" || name === "import";
+      if (output !== "text" && (output !== "json" || (name !== "show" && name !== "verify")))
+        return misused(io, "state", `--output of ${name} cannot be '${output}'`);
+      if (positionals.length > (takesFile ? 1 : 0))
+        return misused(io, "state", takesFile ? "one FILE at most" : `${name} takes no FILE`);
+      const directory = values.directory ?? (await directoryOf(values.config, io, loadPlugins));
+      if (directory === undefined) return EXIT.failed;
+      const [file] = positionals;
+      const task = {
+        folder: resolve(io.cwd, directory),
+        io,
+        asJson: output === "json",
+        file: file === undefined || file === "-" ? undefined : resolve(io.cwd, file),
+      };
+      return action(task).catch((error: unknown) => failed(error, io));
+    },
+  };
+}
+
+/** undefined: the configuration has errors, and they have been told. */
+async function directoryOf(
+  path: string | undefined,
+  io: CliIo,
+  loadPlugins: PluginLoader,
+): Promise<string | undefined> {
+  const request = {
+    path: resolve(io.cwd, configPath(path, io.env)),
+    overlays: [],
+    env: io.env,
+    secrets: "skip",
+    strict: false,
+  } as const;
+  const { config, errors } = await loadConfig(request, loadPlugins);
+  if (config === undefined) io.stderr(renderText(errors, io.isTerminal, io.cwd));
+  return config?.state.directory;
+}
+
+function failed(error: unknown, io: CliIo): number {
+  if (!(error instanceof OfflineError)) throw error;
+  io.stderr(`sluice state: ${error.message}\n`);
+  return EXIT.failed;
+}
+
+async function show({ folder, io, asJson }: Task): Promise<number> {
+  const view = stateView(await readState(folder));
+  io.stdout(asJson ? `${JSON.stringify(view, null, 2)}\n` : shownText(view));
+  return EXIT.fine;
+}
+
+async function verify({ folder, io, asJson }: Task): Promise<number> {
+  const files = await checkFiles(folder);
+  const ok = files.every(({ fault }) => fault === undefined);
+  io.stdout(asJson ? `${JSON.stringify({ ok, files }, null, 2)}\n` : checkedText(files));
+  return ok ? EXIT.fine : EXIT.failed;
+}
+
+async function repair({ folder, io }: Task): Promise<number> {
+  const mended = await mendFiles(folder);
+  if (mended.length === 0) io.stdout("every file is good; nothing was changed\n");
+  for (const { fault, aside } of mended) {
+    const end = aside === undefined ? "this cannot be mended" : `what was cut off is in ${aside}`;
+    io.stdout(`${fault.file}, byte ${fault.offset}: ${fault.reason}; ${end}\n`);
+  }
+  return EXIT.fine;
+}
+
+async function exportState({ folder, io, file }: Task): Promise<number> {
+  const lines = exportLines(await readState(folder));
+  if (file === undefined) {
+    for (const line of lines) io.stdout(line);
+    return EXIT.fine;
+  }
+  await pipeline(Readable.from(lines), createWriteStream(file, { mode: 0o600 }));
+  io.stdout(`${folder} is written to ${file}\n`);
+  return EXIT.fine;
+}
+
+async function importState({ folder, io, file }: Task): Promise<number> {
+  const text = file === undefined ? await io.stdin() : await readFile(file, "utf8");
+  const changes = await importLines(folder, text);
+  io.stdout(`${folder} now holds the ${changes} changes of the export\n`);
+  return EXIT.fine;
+}

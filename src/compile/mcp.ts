@@ -1,0 +1,130 @@
+/**
+ * Compiles what a project's MCP bridge offers: endpoints as tools, their schemas brought into the form that MCP asks
+ * for, and the clients of its upstream servers. Opens no connection.
+ */
+import type { EndpointConfig, ProjectConfig } from "../config/model.ts";
+import { isPromise, type JsonSchema, type JsonValue } from "../plugin/index.ts";
+import { type McpClient, mcpClient } from "../upstream/mcp-client.ts";
+import type { CompileContext } from "./context.ts";
+
+type JsonMap = { readonly [key: string]: JsonValue };
+
+export interface McpOffer {
+  /** By slug, in the order of the config: endpoints with `expose_as_mcp_tool`, active or not. */
+  readonly tools: ReadonlyMap<string, EndpointTool>;
+  readonly servers: readonly OfferedServer[];
+}
+
+export interface EndpointTool {
+  /** As `tools/list` shows it. */
+  readonly shown: {
+    readonly name: string;
+    readonly title: string;
+    readonly description: string;
+    readonly inputSchema: JsonMap;
+    readonly outputSchema?: JsonMap;
+  };
+  /** How the answer becomes structured content. `wrapped`: as `result` of an object, since it may be none itself. */
+  readonly structure: "none" | "whole" | "wrapped" | "wrapped text";
+}
+
+export interface OfferedServer {
+  /** What the names of its tools begin with: `<server>__`. */
+  readonly prefix: string;
+  readonly client: McpClient;
+}
+
+/** What clients of equal settings share, over generations too. */
+const MCP_CLIENTS = Object.freeze({ name: "mcp_servers" });
+
+export function compileMcp(context: CompileContext, project: ProjectConfig): McpOffer {
+  const exposed = project.endpoints.filter((endpoint) => endpoint.expose_as_mcp_tool);
+  const tools = new Map(exposed.map((endpoint) => [endpoint.slug, endpointTool(endpoint)]));
+  const active = project.mcp_servers.filter((server) => server.is_active);
+  const servers = active.map(({ name, url, headers }) => ({
+    prefix: `${nameInTools(name)}__`,
+    client: clientOf(context, { name, url, headers }),
+  }));
+  // `a__b` before `a`: a name that begins with both is of the longer one.
+  servers.sort((one, other) => other.prefix.length - one.prefix.length);
+  return { tools, servers };
+}
+
+type ServerSettings = Pick<ProjectConfig["mcp_servers"][number], "name" | "url" | "headers">;
+
+function clientOf(context: CompileContext, settings: ServerSettings): McpClient {
+  const { clock, log } = context.platform;
+  const known = { ...settings, allow: context.config.network.allow };
+  const client = context.lease.take<McpClient>(MCP_CLIENTS, known, {
+    make: () => mcpClient({ ...known, clock, log }),
+    close: (made) => made.close(),
+  });
+  if (isPromise(client)) throw new Error("an MCP client is made at once");
+  return client;
+}
+
+/** Names of tools know letters, digits, `_`, `-` and `.` only. */
+function nameInTools(name: string): string {
+  return name.replace(/[^A-Za-z0-9_.-]/g, "-");
+}
+
+function endpointTool(config: EndpointConfig): EndpointTool {
+  const { slug: name, name: title, description, input_schema, output_schema } = config;
+  const shown = { name, title, description: description || title, inputSchema: inputSchema(input_schema) };
+  if (output_schema === null) return { shown, structure: "none" };
+  const isObject = typeof output_schema === "object" && output_schema["type"] === "object";
+  return {
+    shown: { ...shown, outputSchema: isObject ? asJson(output_schema) : wrapped(output_schema) },
+    structure: isObject ? "whole" : isText(output_schema) ? "wrapped text" : "wrapped",
+  };
+}
+
+/** Without a schema: the message alone (CONTRACT section 10). A schema says `type: object`, since MCP wants it to. */
+function inputSchema(schema: JsonSchema | null): JsonMap {
+  if (schema === null)
+    return { type: "object", properties: { message: { type: "string" } }, required: ["message"] };
+  if (typeof schema === "boolean") return schema ? { type: "object" } : { type: "object", not: {} };
+  const { type } = schema;
+  const fits = type === undefined || type === "object" || (Array.isArray(type) && type.includes("object"));
+  if (fits) return { ...asJson(schema), type: "object" };
+  return { type: "object", not: {} };
+}
+
+/** An answer that need not be an object is the `result` of one. */
+function wrapped(schema: JsonSchema): JsonMap {
+  const dialect = typeof schema === "object" ? schema["$schema"] : undefined;
+  return {
+    ...(typeof dialect === "string" ? { $schema: dialect } : {}),
+    type: "object",
+    properties: { result: typeof schema === "boolean" ? schema : asJson(moved(schema)) },
+    required: ["result"],
+  };
+}
+
+/** Where data stands, and not schemas; and where schemas stand under names of their own. */
+const DATA = new Set(["const", "enum", "default", "examples"]);
+const NAMED = new Set(["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"]);
+
+/** References into the schema itself lead into it where it stands now. */
+function moved(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(moved);
+  if (typeof node !== "object" || node === null || "$id" in node) return node;
+  const entries = Object.entries(node).map(([key, value]) => {
+    const isPointer = key === "$ref" && typeof value === "string" && /^#(?:\/|$)/.test(value);
+    if (isPointer) return [key, `#/properties/result${value.slice(1)}`];
+    if (!NAMED.has(key)) return [key, DATA.has(key) ? value : moved(value)];
+    const named: [string, unknown][] = Object.entries(value ?? {});
+    return [key, Object.fromEntries(named.map(([name, schema]) => [name, moved(schema)]))];
+  });
+  return Object.fromEntries(entries);
+}
+
+function isText(schema: JsonSchema): boolean {
+  return typeof schema === "object" && schema["type"] === "string";
+}
+
+/** A schema was read from YAML or JSON: there is nothing in it but what JSON can say. */
+function asJson(schema: unknown): JsonMap {
+  // As the line above has it.
+  return schema as JsonMap;
+}

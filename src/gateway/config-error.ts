@@ -1,0 +1,34 @@
+/** What makes a configuration unusable, in the shape of every other fault of one. */
+import type { CompileError } from "../compile/context.ts";
+import type { Diagnostic } from "../config/diagnostic.ts";
+
+/** The configuration cannot be used; `errors` say why, with their places. */
+export class ConfigError extends Error {
+  readonly errors: readonly Diagnostic[];
+  readonly warnings: readonly Diagnostic[];
+
+  constructor(errors: readonly Diagnostic[], warnings: readonly Diagnostic[]) {
+    super(`the configuration has ${errors.length === 1 ? "an error" : `${errors.length} errors`}`);
+    this.errors = errors;
+    this.warnings = warnings;
+  }
+}
+
+/** Loading itself failed (its thread died, or it took too long): nothing of the configuration is to blame. */
+export function loadDiagnostic(file: string): Diagnostic {
+  const message = "the configuration could not be loaded; the log says why";
+  return { code: "E0901", severity: "error", message, file, line: 1, column: 1, path: "" };
+}
+
+/** A plugin's setup failed at load. */
+export function setupDiagnostic({ at, message }: CompileError): Diagnostic {
+  return {
+    code: "E0900",
+    severity: "error",
+    message: `the plugin could not be set up: ${message}`,
+    file: at.file,
+    line: at.line,
+    column: at.column,
+    path: "",
+  };
+}

@@ -1,0 +1,66 @@
+/**
+ * The configuration as calls run on it, in its two layers: what git says, compiled once a load, and what the store lays
+ * over it. Compiles and decides what is stale; swapping generations is the gateway's.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { type CompileInput, compileConfig } from "../compile/compile.ts";
+import type { CompiledConfig } from "../compile/model.ts";
+import { CompiledBase, compileOverlay } from "../compile/overlay.ts";
+import type { ResolvedConfig } from "../config/model.ts";
+import { applyOverrides } from "../config/overrides.ts";
+import type { Override, OverrideStore } from "../plugin/index.ts";
+
+export interface Layered {
+  /** git's, with the overrides applied. */
+  readonly config: ResolvedConfig;
+  readonly compiled: CompiledConfig;
+  /** Keys of overrides that git has won against: to be dropped once this is in use. */
+  readonly stale: readonly string[];
+}
+
+export class Layers {
+  readonly #store: OverrideStore;
+  #base: CompiledBase | undefined;
+  #input: CompileInput | undefined;
+  #applied: readonly Override[] = [];
+
+  constructor(store: OverrideStore) {
+    this.#store = store;
+  }
+
+  /** Compiles what git says and lays the store's overrides over it. Rejects as compileConfig does, changing nothing. */
+  async load(input: CompileInput): Promise<Layered> {
+    const overrides = await this.#store.list();
+    const { config, stale } = applyOverrides(input.config, overrides);
+    const base = new CompiledBase(input.config, await compileConfig(input));
+    try {
+      const compiled = await compileOverlay(base, { ...input, config });
+      const previous = this.#base;
+      this.#base = base;
+      this.#input = input;
+      this.#applied = overrides;
+      await previous?.release();
+      return { config, compiled, stale };
+    } catch (thrown) {
+      await base.release();
+      throw thrown;
+    }
+  }
+
+  /** The overrides of now over what was loaded last; undefined when they are those of before. */
+  async again(): Promise<Layered | undefined> {
+    const overrides = await this.#store.list();
+    if (this.#base === undefined || this.#input === undefined) return undefined;
+    if (isDeepStrictEqual(overrides, this.#applied)) return undefined;
+    const { config, stale } = applyOverrides(this.#input.config, overrides);
+    const compiled = await compileOverlay(this.#base, { ...this.#input, config });
+    this.#applied = overrides;
+    return { config, compiled, stale };
+  }
+
+  /** No configuration comes after those that calls still run on. */
+  async close(): Promise<void> {
+    await this.#base?.release();
+    this.#base = undefined;
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * The one entrance of the audit log: makes records of events, has the store keep them in their order, and then tells
+ * whoever listens (webhooks). Must not know where events come from, nor hold up what caused them.
+ */
+import type {
+  AuditRecord,
+  CallEnd,
+  Clock,
+  Exchange,
+  Hooks,
+  Logger,
+  MaybePromise,
+  Random,
+  StateStore,
+  VerdictRecord,
+} from "../plugin/index.ts";
+import { isPromise } from "../plugin/index.ts";
+
+/** Something that happened, before it has an id and a time. */
+export type AuditEvent = Omit<AuditRecord, "id" | "occurredAtMs">;
+
+/** The project of events that concern the whole gateway: a failed sign-in, a backup of everything. */
+export const GATEWAY_WIDE: AuditEvent["project"] = Object.freeze({ id: 0, name: "", uuid: "" });
+
+export interface AuditTrail {
+  /** Answers when the store has it. One more than RECORDS_WAITING_MAX is lost, and the log says so. */
+  record(event: AuditEvent): MaybePromise<void>;
+  /** Calls `listener` for each record that the store has, in their order. Returns the way to stop. */
+  onRecord(listener: (record: AuditRecord) => void): () => void;
+  /** Answers when the store has all that was recorded so far. */
+  flush(): MaybePromise<void>;
+}
+
+/** Records that may wait for a slow store: as many as a reload of the largest configuration raises. */
+export const RECORDS_WAITING_MAX = 100_000;
+
+export interface AuditTrailOptions {
+  readonly store: Pick<StateStore, "audit">;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+export function createAuditTrail({ store, clock, random, log }: AuditTrailOptions): AuditTrail {
+  const listeners = new Set<(record: AuditRecord) => void>();
+  let waiting: AuditRecord[] = [];
+  /** The write under way, of a store that answers later. Meanwhile records wait, and go together: that keeps order. */
+  let writing: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+
+  function tell(records: readonly AuditRecord[]): void {
+    for (const record of records) for (const listener of listeners) listener(record);
+  }
+
+  function write(records: readonly AuditRecord[]): MaybePromise<void> {
+    const kept = store.audit.append(records);
+    if (!isPromise(kept)) {
+      writing = undefined;
+      return tell(records);
+    }
+    writing = kept.then(() => {
+      if (waiting.length === 0) writing = undefined;
+      tell(records);
+    });
+    return writing;
+  }
+
+  function writeWaiting(): MaybePromise<void> {
+    const batch = waiting;
+    waiting = [];
+    next = undefined;
+    return write(batch);
+  }
+
+  return {
+    record(event) {
+      const made: AuditRecord = { id: random.uuid(), occurredAtMs: clock.nowMs(), ...event };
+      if (writing === undefined) return write([made]);
+      if (waiting.length >= RECORDS_WAITING_MAX) {
+        return log.error({ event: made.event }, "an audit record was lost: too many wait for the store");
+      }
+      waiting.push(made);
+      next ??= writing.then(writeWaiting);
+      return next;
+    },
+    onRecord(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    flush: () => next ?? writing,
+  };
+}
+
+/** A record in the specification's fields: the body of a webhook's delivery, and what the admin API shows beside its id. */
+export function auditFields(record: AuditRecord): Readonly<Record<string, unknown>> {
+  const { event, severity, actor, project, target, metadata, ipAddress, occurredAtMs } = record;
+  const { id, name, uuid } = project;
+  return {
+    event,
+    severity,
+    actor,
+    project: { id, name, uuid },
+    target,
+    metadata,
+    ip_address: ipAddress,
+    occurred_at: new Date(occurredAtMs).toISOString(),
+  };
+}
+
+/** A finish hook that records each block of a guardrail as `guardrail.blocked`. Shadows only watch, so they raise none. */
+export function auditBlocks(trail: AuditTrail): NonNullable<Hooks["finish"]> {
+  return (x, end) => {
+    if (x.verdicts.length === 0) return;
+    const blocked = x.verdicts.filter((verdict) => hasBlocked(verdict, x, end));
+    // Kept in their order, so the last one's answer is that of all.
+    return blocked.map((verdict) => trail.record(blockOf(verdict, x))).at(-1);
+  };
+}
+
+const FAILED_CLOSED: ReadonlySet<string | undefined> = new Set([
+  "guardrail_failed",
+  "answer_guardrail_failed",
+]);
+
+/** A guardrail that failed blocks too, when it ended the call; with `on_error: allow` the call went on. */
+function hasBlocked({ shadow, verdict }: VerdictRecord, x: Exchange, { error }: CallEnd): boolean {
+  if (shadow) return false;
+  if (verdict !== "error") return verdict === "block";
+  return FAILED_CLOSED.has(error?.code) && x.verdicts.at(-1)?.verdict === "error";
+}
+
+function blockOf({ guardrail, reason, side }: VerdictRecord, x: Exchange): AuditEvent {
+  return {
+    event: "guardrail.blocked",
+    severity: "warn",
+    actor: x.token.name,
+    project: x.project,
+    target: guardrail,
+    metadata: { guardrail, reason, side, endpoint: x.endpoint.slug, request_id: x.requestId },
+    ipAddress: x.clientAddress,
+  };
+}

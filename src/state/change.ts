@@ -1,0 +1,159 @@
+/**
+ * One thing that changed in a store, as the file driver writes it down: a journal is changes in the order they happened,
+ * a snapshot the fewest that give the same state, an export either as it stands. Knows no file and no table.
+ */
+import type { AuditRecord, Message, Override } from "./store.ts";
+
+/** Money held for a call under way. */
+export interface Hold {
+  /** Tells it from all others of its folder: call ids are the caller's. */
+  readonly number: number;
+  readonly callId: string;
+  /** `YYYY-MM`. */
+  readonly month: string;
+  /** [key, estimate, input estimate], amounts in nano-dollars. */
+  readonly sums: readonly (readonly [string, number, number])[];
+}
+
+/** [key, all that was settled so far, in nano-dollars]: totals and not costs, so that none can count twice. */
+export type Totals = readonly (readonly [string, number])[];
+
+/** A conversation as one call left it. */
+export interface SavedSession {
+  readonly id: string;
+  readonly owner: string;
+  readonly ttlMs: number;
+  readonly expiresAtMs: number;
+  /** Counts its turns, so that one that is missing is noticed. */
+  readonly revision: number;
+  /** Messages of the turn before that have gone from its beginning, and that stand after them. */
+  readonly dropped: number;
+  readonly kept: number;
+  /** What comes after those. With `kept` 0 the whole conversation, whatever was known of it. */
+  readonly messages: readonly Message[];
+}
+
+export type Change =
+  /** `rates`: [key, window in milliseconds, limit]. */
+  | {
+      readonly type: "admit";
+      readonly atMs: number;
+      readonly rates: readonly (readonly [string, number, number])[];
+      readonly hold?: Hold;
+    }
+  /** `recovered`: it was found open after a crash, and its input estimate was settled. */
+  | {
+      readonly type: "settle";
+      readonly number: number;
+      readonly month: string;
+      readonly totals: Totals;
+      readonly recovered?: true;
+    }
+  | { readonly type: "release"; readonly number: number }
+  | ({ readonly type: "session" } & SavedSession)
+  | { readonly type: "session-end"; readonly id: string }
+  | { readonly type: "override"; readonly override: Override }
+  | { readonly type: "override-end"; readonly key: string }
+  | { readonly type: "audit"; readonly records: readonly AuditRecord[] }
+  /** Of snapshots: sums of a month. */
+  | { readonly type: "sums"; readonly month: string; readonly totals: Totals }
+  /** Of snapshots: what a rate window counts, as [Unix milliseconds, calls]. */
+  | {
+      readonly type: "window";
+      readonly key: string;
+      readonly windowMs: number;
+      readonly runs: readonly (readonly [number, number])[];
+    };
+
+type Is = (value: unknown) => boolean;
+type Shape = Readonly<Record<string, Is>>;
+
+const text: Is = (value) => typeof value === "string";
+const count: Is = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
+const given: Is = (value) => value !== undefined;
+const month: Is = (value) => typeof value === "string" && /^\d{4}-(?:0[1-9]|1[0-2])$/.test(value);
+const yes: Is = (value) => value === true;
+const list =
+  (item: Is): Is =>
+  (value) =>
+    Array.isArray(value) && value.every(item);
+const row =
+  (...cells: readonly Is[]): Is =>
+  (value) =>
+    Array.isArray(value) && value.length === cells.length && cells.every((is, index) => is(value[index]));
+const either =
+  (...options: readonly Is[]): Is =>
+  (value) =>
+    options.some((is) => is(value));
+const optional = (is: Is): Is => either((value) => value === undefined, is);
+const map =
+  (shape: Shape): Is =>
+  (value) =>
+    isRecord(value) && Object.entries(shape).every(([key, is]) => is(value[key]));
+
+const totals = list(row(text, count));
+const hold = map({ number: count, callId: text, month, sums: list(row(text, count, count)) });
+const message = map({ role: text, content: either(text, Array.isArray) });
+const override = map({ key: text, value: given, replaced: given, actor: text, setAtMs: count });
+const project = map({ id: count, name: text, uuid: text });
+const auditRecord = map({
+  id: text,
+  event: text,
+  severity: (value) => value === "info" || value === "warn" || value === "critical",
+  actor: text,
+  project,
+  target: text,
+  metadata: isRecord,
+  ipAddress: text,
+  occurredAtMs: count,
+});
+
+const SHAPES: Readonly<Record<Change["type"], Is>> = {
+  admit: map({ atMs: count, rates: list(row(text, count, count)), hold: optional(hold) }),
+  settle: map({ number: count, month, totals, recovered: optional(yes) }),
+  release: map({ number: count }),
+  session: map({
+    id: text,
+    owner: text,
+    ttlMs: count,
+    expiresAtMs: count,
+    revision: count,
+    dropped: count,
+    kept: count,
+    messages: list(message),
+  }),
+  "session-end": map({ id: text }),
+  override: map({ override }),
+  "override-end": map({ key: text }),
+  audit: map({ records: list(auditRecord) }),
+  sums: map({ month, totals }),
+  window: map({ key: text, windowMs: count, runs: list(row(count, count)) }),
+};
+
+/** What was read, when it is a change. */
+export function changeOf(value: unknown): Change | undefined {
+  if (!isRecord(value) || typeof value["type"] !== "string") return undefined;
+  // The name was found among those of SHAPES, whose keys these are.
+  const type = (Object.hasOwn(SHAPES, value["type"]) ? value["type"] : undefined) as
+    | Change["type"]
+    | undefined;
+  if (type === undefined || !SHAPES[type](value)) return undefined;
+  // SHAPES has looked at every field that the type names.
+  return value as Change;
+}
+
+/** Those of one line, when all of them are changes. */
+export function changesOf(value: unknown): Change[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const changes: Change[] = [];
+  for (const item of value) {
+    const change = changeOf(item);
+    if (change === undefined) return undefined;
+    changes.push(change);
+  }
+  return changes;
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

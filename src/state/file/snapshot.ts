@@ -1,0 +1,76 @@
+/** Writes a snapshot beside those that are there, whole or not at all, without holding up the event loop for long. */
+import { join } from "node:path";
+import type { Change } from "../change.ts";
+import { checkedLine } from "./checked-lines.ts";
+import type { Files } from "./files.ts";
+import { fileName, footer, header, UNFINISHED } from "./state-folder.ts";
+
+/** Characters made into lines before the event loop has its turn: about a millisecond's work. */
+const CHUNK_CHARACTERS = 256 << 10;
+
+export interface SnapshotPlace {
+  readonly files: Files;
+  readonly folder: string;
+  readonly number: number;
+  /** Asked now and then: true when nobody wants it any more. */
+  readonly givenUp: () => boolean;
+}
+
+/** Returns its bytes; undefined when it was given up. Rejects with the system's error, and leaves nothing behind. */
+export async function writeSnapshot(
+  place: SnapshotPlace,
+  changes: Iterable<Change>,
+): Promise<number | undefined> {
+  const { files, folder, number } = place;
+  const path = join(folder, fileName("snapshot", number));
+  const unfinished = `${path}${UNFINISHED}`;
+  try {
+    const bytes = await writeLines(place, unfinished, changes);
+    if (bytes === undefined) {
+      await files.remove(unfinished);
+      return undefined;
+    }
+    await files.rename(unfinished, path);
+    await files.syncFolder(folder);
+    return bytes;
+  } catch (error) {
+    // Where nothing can be written, it may be that nothing can be removed; the next start does.
+    await files.remove(unfinished).catch(() => {});
+    throw error;
+  }
+}
+
+async function writeLines(
+  { files, number, givenUp }: SnapshotPlace,
+  path: string,
+  changes: Iterable<Change>,
+): Promise<number | undefined> {
+  const file = await files.create(path);
+  let bytes = 0;
+  let lines = 1;
+  let text = checkedLine(header("snapshot", number)) ?? "";
+  const write = async (): Promise<void> => {
+    const chunk = Buffer.from(text);
+    text = "";
+    await file.write(chunk);
+    bytes += chunk.length;
+  };
+  try {
+    for (const change of changes) {
+      const line = checkedLine([change]);
+      // Too long: the journal has said so when it was made.
+      if (line === undefined) continue;
+      text += line;
+      lines += 1;
+      if (text.length < CHUNK_CHARACTERS) continue;
+      await write();
+      if (givenUp()) return undefined;
+    }
+    text += checkedLine(footer(lines)) ?? "";
+    await write();
+    await file.sync();
+    return bytes;
+  } finally {
+    await file.close();
+  }
+}

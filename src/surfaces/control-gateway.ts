@@ -1,0 +1,85 @@
+/** Tools of the control plane for the gateway as a whole: overrides, reloads, backups. */
+import type { JsonValue, Override } from "../plugin/index.ts";
+import { auditFields, GATEWAY_WIDE } from "../record/audit.ts";
+import type { ControlTool } from "./control-tool.ts";
+import { type JsonMap, structured } from "./jsonrpc.ts";
+
+export const listOverrides: ControlTool = {
+  name: "gw_list_overrides",
+  title: "List overrides",
+  description: "What differs from git: tokens made, rotated and revoked here, endpoints switched on or off.",
+  args: {},
+  required: [],
+  effect: "reads",
+  isIdempotent: true,
+  async run(ctx) {
+    return structured({ overrides: (await ctx.store.overrides.list()).map(shown) });
+  },
+};
+
+function shown({ key, value, replaced, actor, setAtMs }: Override): JsonMap {
+  const [, kind = "", project_uuid = "", name = ""] = /^([^:]*):([^/]*)\/(.*)$/s.exec(key) ?? [];
+  return {
+    ...{ key, kind, project_uuid, name, value, replaced, actor },
+    set_at: new Date(setAtMs).toISOString(),
+  };
+}
+
+export const reloadConfig: ControlTool = {
+  name: "gw_reload_config",
+  title: "Reload the configuration",
+  description: "Reads the configuration again. A faulty one changes nothing, and its errors are answered.",
+  args: {},
+  required: [],
+  effect: "changes",
+  isIdempotent: true,
+  async run(ctx) {
+    const { ok, changed, generation, needsRestart, errors } = await ctx.reload();
+    const places = errors.map(({ code, message, file, line, column, path }) => ({
+      ...{ code, message, file, line, column, path },
+    }));
+    const { result } = structured({ ok, changed, generation, needs_restart: needsRestart, errors: places });
+    return { result: { ...result, isError: !ok } };
+  },
+};
+
+/** Audit events in a backup. */
+const EVENTS_MAX = 1000;
+
+export const exportBackup: ControlTool = {
+  name: "gw_export_backup",
+  title: "Export a backup",
+  description:
+    "The configuration in use, overrides, spend and the newest audit events. No secrets: those come from where the configuration refers to.",
+  args: {},
+  required: [],
+  effect: "reads",
+  isIdempotent: true,
+  async run(ctx, _args, { name: actor, ipAddress }) {
+    const [overrides, sums, records] = await Promise.all([
+      ctx.store.overrides.list(),
+      ctx.store.sums(),
+      ctx.store.audit.query({ limit: EVENTS_MAX }),
+    ]);
+    await ctx.audit.record({
+      ...{
+        event: "backup.exported",
+        severity: "info" as const,
+        actor,
+        project: GATEWAY_WIDE,
+        target: "backup",
+      },
+      ...{ metadata: { overrides: overrides.length, spend: sums.length }, ipAddress },
+    });
+    return structured({
+      format: 1,
+      gateway_version: ctx.version,
+      exported_at: new Date(ctx.clock.nowMs()).toISOString(),
+      config: ctx.shownConfig(),
+      overrides: overrides.map(shown),
+      spend: sums.map(({ key, month, settledNanoUsd }) => ({ key, month, settled_nano_usd: settledNanoUsd })),
+      // Fields of a record are JSON, which their type does not say.
+      audit_events: records.map((record) => ({ id: record.id, ...auditFields(record) }) as JsonValue),
+    });
+  },
+};

@@ -1,0 +1,169 @@
+/** Tools of the control plane for what has happened: spend, audit events, webhook deliveries. */
+import { NANO_PER_USD } from "../base/money.ts";
+import { monthOf } from "../base/month.ts";
+import type { ResolvedConfig } from "../config/model.ts";
+import type { JsonValue, SpendSum } from "../plugin/index.ts";
+import { auditFields } from "../record/audit.ts";
+import {
+  type ControlTool,
+  LIMIT,
+  limitOf,
+  noSuchProject,
+  PROJECT_UUID,
+  projectOf,
+  refusedArgument,
+  shownTokenId,
+  textOf,
+} from "./control-tool.ts";
+import { type JsonMap, structured } from "./jsonrpc.ts";
+
+const OF_ALL: JsonMap = { ...PROJECT_UUID, description: "UUID of a project. Left out: all projects." };
+const WEBHOOK: JsonMap = { type: "string", description: "Name of a webhook." };
+
+export const getSpend: ControlTool = {
+  name: "gw_get_spend",
+  title: "Spend of a month",
+  description:
+    "What endpoints and tokens have spent in a calendar month (UTC), and what is reserved for open calls.",
+  args: {
+    project_uuid: OF_ALL,
+    month: {
+      ...{ type: "string", pattern: "^[0-9]{4}-(?:0[1-9]|1[0-2])$" },
+      description: "YYYY-MM. Left out: the current month.",
+    },
+  },
+  required: [],
+  effect: "reads",
+  isIdempotent: true,
+  async run(ctx, args) {
+    const refusal = unknownProject(ctx.config(), args);
+    if (refusal !== undefined) return refusal;
+    const month = textOf(args, "month") || monthOf(ctx.clock.nowMs());
+    const wanted = textOf(args, "project_uuid").toLowerCase();
+    const sums = (await ctx.store.sums())
+      .filter((sum) => sum.month === month)
+      .flatMap((sum) => spentBy(sum) ?? []);
+    const mine = sums.filter(({ projectUuid }) => wanted === "" || projectUuid === wanted);
+    const endpoints = mine.filter(({ isToken }) => !isToken);
+    return structured({
+      month,
+      // A call is charged to its endpoint and its token; what it cost stands in both lists.
+      settled_usd: usd(endpoints.reduce((total, { sum }) => total + sum.settledNanoUsd, 0)),
+      reserved_usd: usd(endpoints.reduce((total, { sum }) => total + sum.reservedNanoUsd, 0)),
+      endpoints: endpoints.map(({ projectUuid, name, sum }) => ({
+        project_uuid: projectUuid,
+        slug: name,
+        ...amounts(sum),
+      })),
+      tokens: mine
+        .filter(({ isToken }) => isToken)
+        .map(({ projectUuid, name, sum }) => ({
+          project_uuid: projectUuid,
+          token_id: shownTokenId(name),
+          ...amounts(sum),
+        })),
+    });
+  },
+};
+
+interface Spent {
+  readonly projectUuid: string;
+  /** Slug of an endpoint, or id of a token. */
+  readonly name: string;
+  readonly isToken: boolean;
+  readonly sum: SpendSum;
+}
+
+/** Keys of stage budget: `spend:<project>/<slug>`, `spend:token:<project>/<id>`. */
+function spentBy(sum: SpendSum): Spent | undefined {
+  const [, token, projectUuid, name] = /^spend:(token:)?([^/]*)\/(.*)$/s.exec(sum.key) ?? [];
+  if (projectUuid === undefined || name === undefined) return undefined;
+  return { projectUuid, name, isToken: token !== undefined, sum };
+}
+
+function amounts({ settledNanoUsd, reservedNanoUsd }: SpendSum): JsonMap {
+  return { settled_usd: usd(settledNanoUsd), reserved_usd: usd(reservedNanoUsd) };
+}
+
+/** Exact to the nano-dollar below nine million dollars. */
+function usd(nanoUsd: number): number {
+  return nanoUsd / NANO_PER_USD;
+}
+
+export const listAuditEvents: ControlTool = {
+  name: "gw_list_audit_events",
+  title: "List audit events",
+  description: "What has happened: changes of configuration and tokens, guardrail blocks, failed sign-ins.",
+  args: {
+    project_uuid: OF_ALL,
+    event: { type: "string", description: "Only events of this key, e.g. token.revoked." },
+    limit: LIMIT,
+  },
+  required: [],
+  effect: "reads",
+  isIdempotent: true,
+  async run(ctx, args) {
+    const refusal = unknownProject(ctx.config(), args);
+    if (refusal !== undefined) return refusal;
+    const projectUuid = textOf(args, "project_uuid").toLowerCase();
+    const event = textOf(args, "event");
+    const records = await ctx.store.audit.query({
+      ...(projectUuid === "" ? {} : { projectUuid }),
+      ...(event === "" ? {} : { event }),
+      limit: limitOf(args),
+    });
+    // Fields of a record are JSON, which their type does not say.
+    return structured({
+      events: records.map((record) => ({ id: record.id, ...auditFields(record) }) as JsonValue),
+    });
+  },
+};
+
+export const listDeliveries: ControlTool = {
+  name: "gw_list_webhook_deliveries",
+  title: "List webhook deliveries",
+  description: "Attempts to deliver webhooks, with what was sent and what came back.",
+  args: { project_uuid: OF_ALL, webhook: WEBHOOK, limit: LIMIT },
+  required: [],
+  effect: "reads",
+  isIdempotent: true,
+  run(ctx, args) {
+    const config = ctx.config();
+    const refusal = unknownProject(config, args);
+    if (refusal !== undefined) return refusal;
+    const projectUuid = textOf(args, "project_uuid").toLowerCase();
+    const webhook = textOf(args, "webhook");
+    const deliveries = ctx.deliveries.query({
+      ...(projectUuid === "" ? {} : { projectUuid }),
+      ...(webhook === "" ? {} : { webhook }),
+      limit: limitOf(args),
+    });
+    return structured({ deliveries: deliveries.map((record) => ({ ...record })) });
+  },
+};
+
+export const sendTestWebhook: ControlTool = {
+  name: "gw_send_test_webhook",
+  title: "Send a test webhook",
+  description: "Sends a made-up webhook.test event to a webhook, and answers with what became of it.",
+  args: { project_uuid: PROJECT_UUID, webhook: WEBHOOK },
+  required: ["project_uuid", "webhook"],
+  effect: "reads",
+  isIdempotent: false,
+  async run(ctx, args, { name: actor, ipAddress }) {
+    const project = projectOf(ctx.config(), args);
+    if (project === undefined) return noSuchProject(args);
+    const webhook = textOf(args, "webhook");
+    const sent = ctx.webhooks.sendTest(project.uuid, webhook, { actor, ipAddress });
+    if (sent === "unknown")
+      return refusedArgument("webhook", `there is no webhook '${webhook.slice(0, 128)}' in this project`);
+    if (sent === "inactive") return refusedArgument("webhook", `webhook '${webhook}' is inactive`);
+    return structured({ delivery: { ...(await sent) } });
+  },
+};
+
+/** Left out is fine; one that does not exist is not. */
+function unknownProject(config: ResolvedConfig, args: JsonMap): ReturnType<typeof noSuchProject> | undefined {
+  const isGiven = args["project_uuid"] !== undefined;
+  return isGiven && projectOf(config, args) === undefined ? noSuchProject(args) : undefined;
+}

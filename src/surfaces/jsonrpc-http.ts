@@ -1,0 +1,97 @@
+/**
+ * JSON-RPC over HTTP: who may ask by origin and host, and how an answer goes out: as JSON, or as an event stream once
+ * there is progress to tell of. What the messages mean is in jsonrpc-handle.ts.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { EventStream } from "../http/event-stream.ts";
+import { type FlatHeaders, sendJson } from "../http/respond.ts";
+import { andThen, type GatewayError, refuse } from "../plugin/index.ts";
+import type { JsonMap, McpServer } from "./jsonrpc.ts";
+import { handleRpc, type RpcReply } from "./jsonrpc-handle.ts";
+
+export interface RpcExchange<Caller> {
+  readonly server: McpServer<Caller>;
+  readonly caller: Caller;
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  /** Of the body; undefined when there was none. */
+  readonly bytes: Buffer | undefined;
+  /** Of every answer. */
+  readonly headers: FlatHeaders;
+  /** Runs once, when the answer is out, with its status. `thrown`: a bug of the server, for the log. */
+  readonly done: (status: number, thrown?: unknown) => void;
+}
+
+/** Answers one POST whose caller is let in. */
+export function serveRpc<Caller>(exchange: RpcExchange<Caller>): void {
+  const { server, caller, req, res, bytes, headers } = exchange;
+  const takesEvents = req.headers.accept?.includes("text/event-stream") === true;
+  const stream = takesEvents ? new EventStream(res, headers) : undefined;
+  const notify = (notification: JsonMap): void => {
+    // Progress that a slow client has no room for is left out: the next report says more.
+    if (!res.writableNeedDrain && !res.writableEnded && !res.destroyed) stream?.write(event(notification));
+  };
+  let cause: unknown;
+  const reply = handleRpc(server, caller, {
+    bytes,
+    headers: req.headers,
+    notify: stream === undefined ? undefined : notify,
+    thrown: (thrown) => {
+      cause ??= thrown;
+    },
+  });
+  andThen(reply, (settled) => {
+    send(exchange, stream, settled);
+    exchange.done(settled.status, cause);
+  });
+}
+
+function send<Caller>(
+  { res, headers }: RpcExchange<Caller>,
+  stream: EventStream | undefined,
+  reply: RpcReply,
+): void {
+  if (res.destroyed) return;
+  if (reply.body === undefined) {
+    res.writeHead(reply.status, [...headers]);
+    res.end();
+  } else if (stream?.open) {
+    stream.write(event(reply.body));
+    stream.end();
+  } else sendJson(res, reply.status, JSON.stringify(reply.body), headers);
+}
+
+function event(message: NonNullable<RpcReply["body"]>): string {
+  return `event: message\ndata: ${JSON.stringify(message)}\n\n`;
+}
+
+/**
+ * A page of another site may not speak to a gateway through its reader's browser (DNS rebinding): 403. `Host` is
+ * checked for clients on this machine, since elsewhere any name may be the gateway's; `client` is the address that
+ * trusted proxies vouch for, `ownHost` the one that the gateway listens on.
+ */
+export function refusedOrigin(
+  req: IncomingMessage,
+  client: string,
+  ownHost: string,
+): GatewayError | undefined {
+  const host = hostname(`http://${req.headers.host ?? ""}`);
+  const isLocal = isLoopback(client);
+  if (isLocal && host !== ownHost && !isLoopback(host)) {
+    return refuse(403, "host_not_allowed", "Host is not allowed.");
+  }
+  const { origin } = req.headers;
+  if (origin === undefined) return undefined;
+  const from = hostname(origin);
+  if (from !== "" && (from === host || (isLocal && isLoopback(from)))) return undefined;
+  return refuse(403, "origin_not_allowed", "Origin is not allowed.");
+}
+
+/** Without brackets, in lower case; "" when there is none. */
+function hostname(url: string): string {
+  return URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, "") : "";
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
+}

@@ -1,0 +1,122 @@
+/**
+ * The calls of one POST to the MCP bridge. Mostly one, the visit's own; a batch may ask for several tools, and each has
+ * its whole chain, so each is a call of its own. Knows no tool.
+ */
+import type { CompiledProject } from "../compile/model.ts";
+import { Call } from "../pipeline/call.ts";
+import { endCall } from "../pipeline/end.ts";
+import { runRequest } from "../pipeline/run.ts";
+import {
+  andThen,
+  type GatewayError,
+  isGatewayError,
+  isPromise,
+  type MaybePromise,
+  reject,
+} from "../plugin/index.ts";
+import type { Visit } from "./arrival.ts";
+
+export class McpCalls {
+  readonly visit: Visit;
+  readonly project: CompiledProject;
+  /** Calls that have not ended, and the POST itself: the configuration is theirs until the last is done. */
+  #holds = 1;
+  #isFirst = true;
+  /** Told when the client is gone or the time is up. */
+  #giveUp: ((error: GatewayError) => void) | undefined;
+
+  constructor(visit: Visit, project: CompiledProject) {
+    this.visit = visit;
+    this.project = project;
+    visit.call.lease = this.#hold(() => {});
+    visit.call.owner = this;
+    visit.res.once("close", () => this.givenUp());
+  }
+
+  /** The next call, authenticated like the first. Whoever takes it ends it. */
+  next(): MaybePromise<Call | GatewayError> {
+    const { visit } = this;
+    if (visit.res.destroyed || visit.call.cancelled !== undefined) return this.#lateness();
+    if (this.#isFirst && !visit.call.ended) {
+      this.#isFirst = false;
+      return visit.call;
+    }
+    const call = this.#another();
+    const { authenticate } = visit.generation.config;
+    const outcome = runRequest(call, [...authenticate, ...this.project.authenticate]);
+    return andThen(outcome, (settled) => {
+      if (settled === undefined) return call;
+      // An answer makes no sense before there is a question.
+      return this.refuse(call, isGatewayError(settled) ? settled : reject("internal", {}));
+    });
+  }
+
+  /** Ends a call that no endpoint's chain will end. */
+  refuse(call: Call, error: GatewayError): GatewayError {
+    const outcome = error.status < 500 ? "refused" : "failed";
+    const nothing = { result: undefined, usage: undefined, costNanoUsd: 0 };
+    endCall(call, this.visit.generation.config.record, { outcome, status: error.status, error, ...nothing });
+    return error;
+  }
+
+  /** `work`, or what `late` makes of the refusal when the client leaves or the time is up before. */
+  orGivenUp<T>(work: MaybePromise<T>, late: (error: GatewayError) => T): MaybePromise<T> {
+    if (!isPromise(work)) return work;
+    return new Promise((resolve, fail) => {
+      this.#giveUp = (error) => resolve(late(error));
+      const settled = work.finally(() => {
+        this.#giveUp = undefined;
+      });
+      settled.then(resolve, fail);
+    });
+  }
+
+  /** Nobody waits for the answer any more, or it has taken too long: whoever is at work on it is let go. */
+  givenUp(): void {
+    const giveUp = this.#giveUp;
+    this.#giveUp = undefined;
+    giveUp?.(this.#lateness());
+  }
+
+  /** The answer is out. */
+  end(status: number, error: GatewayError | undefined): void {
+    this.visit.end(this.visit.call.cancelled === "client_gone" ? 499 : status, error);
+    this.#drop();
+  }
+
+  #lateness(): GatewayError {
+    const { request_timeout_ms: ms } = this.visit.generation.config.server;
+    return this.visit.call.cancelled === "shutdown"
+      ? reject("draining", {})
+      : reject("request_timeout", { ms });
+  }
+
+  #another(): Call {
+    const { ctx, call: first, res } = this.visit;
+    const { clock } = ctx.rt;
+    const { surface, scope, method, path, headers, clientAddress, project } = first;
+    const call = new Call({
+      ...{ rt: ctx.rt, requestId: ctx.random.uuid(), nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() },
+      ...{ surface, scope, method, path, headers, clientAddress, project },
+    });
+    call.deadlineMs = first.deadlineMs;
+    ctx.open.add(call);
+    call.lease = this.#hold(() => ctx.open.delete(call));
+    res.once("close", () => call.cancel("client_gone"));
+    return call;
+  }
+
+  #hold(ended: () => void): { release(): void } {
+    this.#holds++;
+    return {
+      release: () => {
+        ended();
+        this.#drop();
+      },
+    };
+  }
+
+  #drop(): void {
+    if (--this.#holds === 0) this.visit.release();
+  }
+}

@@ -1,0 +1,218 @@
+/**
+ * The tools of a project's MCP bridge: endpoints, whose calls run their whole chain, and those of upstream servers,
+ * whose calls are passed on. What their answers and refusals look like to a client of MCP is decided here.
+ */
+import type { EndpointTool, McpOffer, OfferedServer } from "../compile/mcp.ts";
+import type { CompiledEndpoint } from "../compile/model.ts";
+import type { Call } from "../pipeline/call.ts";
+import { runChat } from "../pipeline/chat.ts";
+import type { EventOutlet, Reply } from "../pipeline/reply.ts";
+import {
+  andThen,
+  type ChatResult,
+  type Clock,
+  type GatewayError,
+  isGatewayError,
+  type JsonValue,
+  type MaybePromise,
+  refuse,
+  reject,
+  type Timer,
+} from "../plugin/index.ts";
+import { readChatBody } from "./chat-body.ts";
+import {
+  invalidParams,
+  isMap,
+  type JsonMap,
+  type McpTool,
+  type Progress,
+  RPC,
+  type RpcOutcome,
+  type ToolCall,
+} from "./jsonrpc.ts";
+import type { McpCalls } from "./mcp-calls.ts";
+
+/** A model that is still at work says so this often to a client that wants progress. */
+const PROGRESS_MS = 5000;
+
+const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+
+/** Endpoints in the order of the config, then the servers' tools. */
+export function offeredTools(offer: McpOffer, calls: McpCalls): MaybePromise<readonly McpTool[]> {
+  const { endpoints } = calls.project;
+  const own: readonly McpTool[] = [...offer.tools.values()]
+    .map(({ shown }) => shown)
+    .filter(({ name }) => endpoints.get(name)?.isActive === true);
+  if (offer.servers.length === 0) return own;
+  const lists = offer.servers.map(({ prefix, client }) =>
+    andThen(client.tools(), (tools) =>
+      tools.map((tool) => ({ ...tool, name: prefix + tool.name })).filter(({ name }) => TOOL_NAME.test(name)),
+    ),
+  );
+  const all = Promise.all(lists).then((listed) => [...own, ...listed.flat()]);
+  return calls.orGivenUp(all, () => own);
+}
+
+export function callTool(offer: McpOffer, calls: McpCalls, asked: ToolCall): MaybePromise<RpcOutcome> {
+  const tool = offer.tools.get(asked.name);
+  const endpoint = calls.project.endpoints.get(asked.name);
+  if (tool !== undefined && endpoint?.isActive === true) {
+    return andThen(calls.next(), (call) =>
+      isGatewayError(call)
+        ? { error: rpcError(call) }
+        : callEndpoint(endpoint, new ToolReply(tool.structure), { calls, call, asked }),
+    );
+  }
+  const server = offer.servers.find(({ prefix }) => asked.name.startsWith(prefix));
+  return server === undefined
+    ? invalidParams(`Unknown tool: ${asked.name.slice(0, 128)}`)
+    : callServer(server, calls, asked);
+}
+
+/** The arguments are the body that a chat call would have. */
+function callEndpoint(
+  endpoint: CompiledEndpoint,
+  reply: ToolReply,
+  { calls, call, asked }: { readonly calls: McpCalls; readonly call: Call; readonly asked: ToolCall },
+): MaybePromise<RpcOutcome> {
+  call.endpoint = endpoint.ref;
+  const input = readChatBody(asked.args);
+  if (isGatewayError(input)) return { error: rpcError(calls.refuse(call, input)) };
+  call.body = asked.args;
+  call.received = input.messages;
+  call.messages = input.messages;
+  call.receivedCharacters = input.characters;
+  runChat(call, endpoint, reply);
+  return reply.outcome ?? waitFor(reply, calls, asked.progress);
+}
+
+function waitFor(
+  reply: ToolReply,
+  calls: McpCalls,
+  progress: ToolCall["progress"],
+): MaybePromise<RpcOutcome> {
+  const working = progress && stillAtWork(calls.visit.ctx.rt.clock, progress);
+  const answered = new Promise<RpcOutcome>((resolve) => {
+    reply.answered = resolve;
+  });
+  const outcome = calls.orGivenUp(answered, (error) => ({ error: rpcError(error) }));
+  return andThen(outcome, (settled) => {
+    working?.();
+    return settled;
+  });
+}
+
+/** Reports the seconds that have passed, since nobody knows how many are to come. Returns the way to end it. */
+function stillAtWork(clock: Clock, progress: (progress: Progress) => void): () => void {
+  let seconds = 0;
+  let timer: Timer | undefined;
+  const report = (): void => {
+    progress({ progress: seconds, message: `${seconds} s` });
+    seconds += PROGRESS_MS / 1000;
+    timer = clock.after(PROGRESS_MS, report);
+  };
+  report();
+  return () => timer?.cancel();
+}
+
+class ToolReply implements Reply {
+  outcome: RpcOutcome | undefined;
+  answered: (outcome: RpcOutcome) => void = () => {};
+  readonly #structure: EndpointTool["structure"];
+
+  constructor(structure: EndpointTool["structure"]) {
+    this.#structure = structure;
+  }
+
+  whole(x: Call, result: ChatResult): void {
+    this.#settle(toolResult(x, result, this.#structure));
+  }
+
+  refuse(_x: Call, error: GatewayError): void {
+    this.#settle({ error: rpcError(error) });
+  }
+
+  /** Only calls that asked for events are streamed. */
+  events(): EventOutlet {
+    throw new Error("a tool's answer is not streamed");
+  }
+
+  #settle(outcome: RpcOutcome): void {
+    this.outcome = outcome;
+    this.answered(outcome);
+  }
+}
+
+function toolResult(x: Call, result: ChatResult, structure: EndpointTool["structure"]): RpcOutcome {
+  const { content, finishReason } = result;
+  const structured = structure === "none" ? undefined : structuredContent(content, structure);
+  if (structured === null)
+    return { error: rpcError(reject("output_invalid", { error: "the answer is not JSON" })) };
+  return {
+    result: {
+      content: [{ type: "text", text: content }],
+      ...(structured === undefined ? {} : { structuredContent: structured }),
+      // Filtered, refused or malformed: the provider gave an answer, and it is none to rely on.
+      ...(finishReason === "error" ? { isError: true } : {}),
+      _meta: {
+        request_id: x.requestId,
+        ...(x.sessionId === undefined ? {} : { session_id: x.sessionId }),
+      },
+    },
+  };
+}
+
+/** null: the answer was changed after it had been checked, and is no such JSON any more. */
+function structuredContent(content: string, structure: EndpointTool["structure"]): JsonMap | null {
+  if (structure === "wrapped text") return { result: content };
+  let value: JsonValue;
+  try {
+    value = JSON.parse(content);
+  } catch {
+    return null;
+  }
+  if (structure === "wrapped") return { result: value };
+  return isMap(value) ? value : null;
+}
+
+function callServer(
+  { prefix, client }: OfferedServer,
+  calls: McpCalls,
+  { name, args, progress }: ToolCall,
+): MaybePromise<RpcOutcome> {
+  let cancel = (): void => {};
+  const failed = (reason: string): RpcOutcome => {
+    const message = `MCP server '${prefix.slice(0, -2)}' failed: ${reason}`;
+    return { error: rpcError(calls.refuse(calls.visit.call, refuse(502, "mcp_server_failed", message))) };
+  };
+  const onStart = (giveUp: () => void): void => {
+    cancel = giveUp;
+  };
+  const answer = client
+    .call({ tool: name.slice(prefix.length), args, onProgress: progress, onStart })
+    .then((outcome) => ("failed" in outcome ? failed(outcome.failed) : outcome));
+  return calls.orGivenUp(answer, (error) => {
+    cancel();
+    return failed(error.code === "draining" ? "the gateway is shutting down" : "it took too long");
+  });
+}
+
+/** CONTRACT section 10: what the REST surfaces answer with a status, as a code of JSON-RPC. */
+export function rpcError({ status, message, extras }: GatewayError): {
+  code: number;
+  message: string;
+  data: JsonMap;
+} {
+  const isArgument = status === 400 || status === 404 || status === 422;
+  const { detail, scope, retryAfterSeconds } = extras;
+  return {
+    code: status >= 500 ? RPC.internal : isArgument ? RPC.params : RPC.server,
+    message,
+    data: {
+      status,
+      ...(detail === undefined ? {} : { detail }),
+      ...(scope === undefined ? {} : { scope }),
+      ...(retryAfterSeconds === undefined ? {} : { retry_after: retryAfterSeconds }),
+    },
+  };
+}

@@ -1,0 +1,57 @@
+/**
+ * The MCP bridge: `POST /api/{project_uuid}/mcp`, an MCP server whose tools are a project's endpoints and those of its
+ * upstream MCP servers. The protocol is jsonrpc.ts, the tools are mcp-tools.ts.
+ */
+import type { McpOffer } from "../compile/mcp.ts";
+import type { CompiledProject } from "../compile/model.ts";
+import { reject } from "../plugin/index.ts";
+import type { Visit } from "./arrival.ts";
+import type { McpServer } from "./jsonrpc.ts";
+import { refusedOrigin, serveRpc } from "./jsonrpc-http.ts";
+import { McpCalls } from "./mcp-calls.ts";
+import { callTool, offeredTools } from "./mcp-tools.ts";
+
+/** What a project's bridge offers, where one was compiled. */
+type Bridged = CompiledProject & { readonly mcp?: McpOffer };
+
+/** Bridges of all projects, by what they offer: one server each, for all their calls. */
+const servers = new WeakMap<McpOffer, McpServer<McpCalls>>();
+
+export function serveMcp(visit: Visit): void {
+  const { req, res, call, generation, ctx } = visit;
+  const { config } = generation;
+  const foreign = refusedOrigin(req, call.clientAddress, config.server.host);
+  if (foreign !== undefined) return visit.refuse(foreign);
+  // Projects of any type have a bridge.
+  const type = config.projects.get(call.project.uuid)?.type ?? "ai_gateway";
+  const serve = (project: Bridged): void => {
+    const { mcp: offer } = project;
+    if (offer === undefined) return visit.refuse(reject("not_found", {}));
+    visit.readBytes((bytes) => {
+      const caller = new McpCalls(visit, project);
+      serveRpc({
+        ...{ server: serverOf(offer, project.ref.name), caller, req, res, bytes },
+        headers: visit.headers(),
+        done: (status, thrown) => {
+          if (thrown !== undefined)
+            ctx.rt.log.error({ err: thrown, request_id: call.requestId }, "the MCP bridge failed");
+          caller.end(thrown === undefined ? status : 500, undefined);
+        },
+      });
+    });
+  };
+  visit.admit(type, () => reject("internal", {}), serve);
+}
+
+function serverOf(offer: McpOffer, project: string): McpServer<McpCalls> {
+  let server = servers.get(offer);
+  if (server === undefined) {
+    server = {
+      identity: { name: "sluice", title: project, version: "1" },
+      tools: (calls) => offeredTools(offer, calls),
+      call: (calls, asked) => callTool(offer, calls, asked),
+    };
+    servers.set(offer, server);
+  }
+  return server;
+}

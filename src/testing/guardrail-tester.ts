@@ -1,0 +1,256 @@
+/**
+ * Holds a guardrail to its contract: texts that pass, that are blocked, that are masked, each judged whole and as
+ * streams cut at every position, by the machinery that will run it in the gateway.
+ *
+ *     testGuardrail(acmeTone, {
+ *       options: { strictness: "high" },
+ *       pass: ["Good morning."],
+ *       block: ["You idiot!", { text: "Damn.", message: "Request blocked: please mind the tone." }],
+ *     });
+ */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { compileSchema } from "../base/json-schema.ts";
+import { guardrailHooks } from "../compile/guardrail.ts";
+import { WINDOW_MAX } from "../compile/guardrail-window.ts";
+import type { ChatResult, Guardrail, GuardrailPlugin, Hooks, Role, Verdict } from "../plugin/index.ts";
+import { andThen, isGatewayError, textChunk } from "../plugin/index.ts";
+import { type TestHost, testExchange, testHost } from "./test-host.ts";
+
+/** A text alone, or with more to say of it. */
+export type PassCase = string | { readonly text: string; readonly role?: Role };
+
+export type BlockCase =
+  | string
+  | {
+      readonly text: string;
+      readonly role?: Role;
+      /** What the client gets when this was its input. Default: not looked at. */
+      readonly message?: string | RegExp;
+      /** The same of an answer. */
+      readonly answerMessage?: string | RegExp;
+    };
+
+export interface MaskCase {
+  readonly text: string;
+  readonly role?: Role;
+  /** What goes on in its place. */
+  readonly becomes: string;
+}
+
+export interface GuardrailCases<C> {
+  /** What `setup` is given; checked against the schema. Default `{}`. */
+  readonly options?: C;
+  /** Sides to judge on. Default: both. */
+  readonly on?: readonly ("input" | "output")[];
+  readonly pass?: readonly PassCase[];
+  readonly block?: readonly BlockCase[];
+  readonly mask?: readonly MaskCase[];
+  /** Default: a new `testHost()`. */
+  readonly host?: TestHost;
+}
+
+/** One check, for any test runner. `run` throws an AssertionError that says what was expected of which text. */
+export interface GuardrailCheck {
+  readonly name: string;
+  run(): Promise<void>;
+}
+
+/** Longest text whose every position is cut; of a longer one so many positions, evenly. */
+const CUTS_MAX = 1000;
+
+/** Registers all checks with Node's test runner. */
+export function testGuardrail<C>(plugin: GuardrailPlugin<C>, cases: GuardrailCases<C>): void {
+  for (const { name, run } of guardrailChecks(plugin, cases)) test(name, run);
+}
+
+/** The checks themselves, for other runners. */
+export function guardrailChecks<C>(
+  plugin: GuardrailPlugin<C>,
+  cases: GuardrailCases<C>,
+): readonly GuardrailCheck[] {
+  const { pass = [], block = [], mask = [] } = cases;
+  const check = (verb: string, text: string, role: Role | undefined, wanted: Wanted): GuardrailCheck => ({
+    name: `${plugin.name} ${verb}: ${shown(text)}`,
+    run: async () => checkText(await prepare(plugin, cases), { text, role: role ?? "user", wanted }),
+  });
+  return [
+    { name: `${plugin.name} is a guardrail`, run: () => checkPlugin(plugin, cases) },
+    ...pass.map((one) => {
+      const { text, role } = typeof one === "string" ? { text: one } : one;
+      return check("lets pass", text, role, { becomes: text });
+    }),
+    ...block.map((one) => {
+      const { text, role, message, answerMessage } = typeof one === "string" ? { text: one } : one;
+      return check("blocks", text, role, { input: message, output: answerMessage });
+    }),
+    ...mask.map(({ text, role, becomes }) => check("masks", text, role, { becomes })),
+  ];
+}
+
+/** What is to come of a text: this one, or a refusal, with these messages where they are given. */
+type Wanted =
+  | { readonly becomes: string }
+  | { readonly input: string | RegExp | undefined; readonly output: string | RegExp | undefined };
+
+interface Subject {
+  readonly guardrail: Guardrail;
+  readonly hooks: Hooks;
+  readonly host: TestHost;
+  readonly on: readonly ("input" | "output")[];
+}
+
+interface Text {
+  readonly text: string;
+  readonly role: Role;
+  readonly wanted: Wanted;
+}
+
+/** What came of a text. */
+type Outcome = { readonly text: string } | { readonly refusal: string };
+
+async function prepare<C>(plugin: GuardrailPlugin<C>, cases: GuardrailCases<C>): Promise<Subject> {
+  const { on = ["input", "output"], host = testHost({ plugin: plugin.name }) } = cases;
+  // A guardrail without required options takes none.
+  const guardrail = watched(await plugin.setup(cases.options ?? ({} as C), host));
+  const use = { on, on_error: "block", timeout_ms: 1000, shadow: false, isolate: false } as const;
+  const hooks = guardrailHooks({ name: plugin.name, guardrail, use, clock: host.clock, log: host.log });
+  return { guardrail, hooks, host, on };
+}
+
+async function checkPlugin<C>(plugin: GuardrailPlugin<C>, cases: GuardrailCases<C>): Promise<void> {
+  assert.equal(plugin.api, 1, "make it with defineGuardrail");
+  assert.equal(plugin.kind, "guardrail", "make it with defineGuardrail");
+  assert.match(plugin.name, /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/, "its name is kebab-case or snake_case");
+  assert.match(plugin.description, /\S/, "it has a description");
+  const compiled = compileSchema(plugin.schema);
+  assert.ok(compiled.ok, compiled.ok ? "" : `its schema does not compile: ${compiled.message}`);
+  const valid = (what: string, options: unknown): void =>
+    assert.deepEqual(compiled.check(options), undefined, `${what} is not what its schema accepts`);
+  valid("`options`", cases.options ?? {});
+  for (const [n, example] of plugin.examples.entries()) {
+    valid(`example ${n + 1}`, example);
+    // The schema has just accepted it.
+    const made = await plugin.setup(example as C, cases.host ?? testHost({ plugin: plugin.name }));
+    await made.close?.();
+  }
+  const { guardrail } = await prepare(plugin, cases);
+  const { window = "whole" } = guardrail;
+  const isWindow =
+    window === "whole" || (Number.isInteger(window) && Number(window) >= 0 && Number(window) <= WINDOW_MAX);
+  assert.ok(isWindow, `its window is ${window}: a whole number from 0 to ${WINDOW_MAX}, or "whole"`);
+  await guardrail.close?.();
+}
+
+async function checkText(subject: Subject, { text, role, wanted }: Text): Promise<void> {
+  const { on, guardrail } = subject;
+  if (on.includes("input")) {
+    // Twice: a pattern that remembers where it stopped finds nothing the second time.
+    for (const time of ["as input", "as input a second time"]) {
+      compare(await asInput(subject, text, role), text, time, wanted);
+    }
+  }
+  if (on.includes("output")) {
+    compare(await asAnswer(subject, text), text, "as a whole answer", wanted);
+    for (const { how, pieces } of cuts(text)) {
+      compare(
+        await asStream(subject, pieces),
+        text,
+        `as a stream ${how} (window: ${guardrail.window ?? "whole"})`,
+        wanted,
+      );
+    }
+  }
+  await guardrail.close?.();
+}
+
+function compare(outcome: Outcome, text: string, how: string, wanted: Wanted): void {
+  const what = `${shown(text)} ${how}`;
+  if ("becomes" in wanted) {
+    assert.ok("text" in outcome, `${what} is refused: ${"refusal" in outcome ? outcome.refusal : ""}`);
+    assert.equal(outcome.text, wanted.becomes, `${what} becomes another text`);
+    return;
+  }
+  assert.ok("refusal" in outcome, `${what} is not blocked`);
+  const message = how.startsWith("as input") ? wanted.input : wanted.output;
+  if (message instanceof RegExp) assert.match(outcome.refusal, message, `the refusal of ${what}`);
+  else if (message !== undefined) assert.equal(outcome.refusal, message, `the refusal of ${what}`);
+}
+
+async function asInput({ hooks, host }: Subject, text: string, role: Role): Promise<Outcome> {
+  const x = testExchange({ received: [{ role, content: text }] });
+  const refusal = await hooks.request?.(x);
+  throwFailure(host);
+  if (isGatewayError(refusal)) return { refusal: refusal.message };
+  return { text: String(x.messages[0]?.content) };
+}
+
+async function asAnswer({ hooks, host }: Subject, text: string): Promise<Outcome> {
+  const usage = { promptTokens: 1, completionTokens: 1, totalTokens: 2 };
+  const result: ChatResult = { id: "1", model: "test", content: text, finishReason: "stop", usage };
+  const answered = await hooks.response?.(testExchange(), result);
+  throwFailure(host);
+  if (isGatewayError(answered)) return { refusal: answered.message };
+  return { text: answered?.content ?? "" };
+}
+
+async function asStream({ hooks, host }: Subject, pieces: readonly string[]): Promise<Outcome> {
+  const hook = hooks.stream?.(testExchange({ stream: true }));
+  let text = "";
+  for (const piece of [...pieces, undefined]) {
+    const chunk = piece === undefined ? await hook?.end?.() : await hook?.chunk(textChunk(piece));
+    throwFailure(host);
+    if (isGatewayError(chunk)) return { refusal: chunk.message };
+    text += chunk?.text ?? "";
+  }
+  return { text };
+}
+
+function* cuts(text: string): Iterable<{ readonly how: string; readonly pieces: readonly string[] }> {
+  yield { how: "of one piece", pieces: [text] };
+  yield { how: "of single characters", pieces: [...text] };
+  const step = Math.max(1, Math.ceil(text.length / CUTS_MAX));
+  for (let at = 1; at < text.length; at += step) {
+    yield { how: `cut at ${at}`, pieces: [text.slice(0, at), text.slice(at)] };
+  }
+}
+
+/** The gateway logs a guardrail that fails and goes on; a test wants to hear of it. */
+function throwFailure({ logged }: TestHost): void {
+  const failure = logged.find(({ message }) => message === "a guardrail failed");
+  if (failure !== undefined) throw failure.fields["err"];
+}
+
+/** The same guardrail, its verdicts looked at: the gateway relies on what they promise. */
+function watched(guardrail: Guardrail): Guardrail {
+  return {
+    window: guardrail.window ?? "whole",
+    judge: (text, about) => andThen(guardrail.judge(text, about), (verdict) => checkVerdict(text, verdict)),
+    close: () => guardrail.close?.(),
+  };
+}
+
+function checkVerdict(text: string, verdict: Verdict): Verdict {
+  if (verdict === undefined) return verdict;
+  assert.match(String(verdict.reason), /\S/, "a verdict says its reason, for the log");
+  if (verdict.verdict === "block") {
+    assert.ok(isGatewayError(verdict.error), "a block's error is made with reject or refuse");
+    return verdict;
+  }
+  assert.equal(verdict.verdict, "replace", "a verdict is made with block or replace, or undefined");
+  let end = 0;
+  for (const edit of verdict.edits) {
+    const where = `the edit of ${edit.start} to ${edit.end} in ${shown(text)}`;
+    assert.ok(edit.start >= end && edit.end >= edit.start, `${where} overlaps or is out of order`);
+    assert.ok(edit.end <= text.length, `${where} goes beyond the text`);
+    const hidden = text.slice(edit.start, edit.end);
+    const tells = hidden.length > 3 && verdict.reason.includes(hidden);
+    assert.ok(!tells, `the reason tells the log what ${where} hides`);
+    end = edit.end;
+  }
+  return verdict;
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text);
+}

@@ -1,0 +1,155 @@
+/**
+ * One connection to a provider: one call on it at a time, kept for the next one when its answer leaves it fit for that.
+ *
+ * A request is written once and never again, not even when a kept connection turns out to be gone: nobody can tell
+ * whether the provider has begun to work on it, and a prompt is paid for each time (RFC 9112 section 9.3.1 leaves only
+ * idempotent methods to be repeated). Stage `call` moves on to its next target instead.
+ */
+import type { Socket } from "node:net";
+import type { UpstreamError } from "./client.ts";
+import { READ_BUFFER, type SocketEvents } from "./connect.ts";
+import type { Dated } from "./deadlines.ts";
+import type { OpenCall } from "./open-call.ts";
+import type { Origin } from "./origin.ts";
+import { ResponseParser } from "./response-parser.ts";
+
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Kept so long where the provider does not say how long it keeps its side. */
+const KEEP_MS = 30_000;
+const KEEP_MS_MAX = 600_000;
+/** Before the provider's own time is over, so that no request crosses its goodbye. */
+const KEEP_MARGIN_MS = 1_000;
+
+export class Connection implements Dated, SocketEvents {
+  watchIndex = 0;
+  readonly #origin: Origin;
+  readonly #socket: Socket;
+  readonly #parser = new ResponseParser();
+  /** undefined while it is free. */
+  #call: OpenCall | undefined;
+  /** End of the connecting, or of the waiting for another call. */
+  #dueMs: number;
+  #gone = false;
+
+  /** Opens it, for this call. */
+  constructor(origin: Origin, call: OpenCall) {
+    this.#origin = origin;
+    this.#call = call;
+    this.#dueMs = origin.deadlines.clock.monotonicMs() + CONNECT_TIMEOUT_MS;
+    this.#socket = origin.connect(this);
+    call.attach(this);
+    origin.deadlines.add(this);
+  }
+
+  /** Takes the next call. False: it cannot, the other side has left meanwhile. */
+  run(call: OpenCall): boolean {
+    if (this.#gone || !this.#socket.writable || this.#socket.readableEnded) return false;
+    this.#call = call;
+    call.attach(this);
+    this.#dueMs = Number.POSITIVE_INFINITY;
+    this.#write(call);
+    return true;
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  /** Ends it; its call, if it has one, hears nothing more. */
+  drop(): void {
+    this.#call = undefined;
+    this.#lose(undefined);
+  }
+
+  dueMs(): number {
+    return this.#dueMs;
+  }
+
+  expire(): void {
+    if (this.#dueMs > this.#origin.deadlines.clock.monotonicMs()) return;
+    this.#lose({ kind: "unreachable", reason: "unreachable", cause: new Error("no connection in time") });
+  }
+
+  onOpen(): void {
+    this.#dueMs = Number.POSITIVE_INFINITY;
+    if (this.#call !== undefined) this.#write(this.#call);
+  }
+
+  onRead(length: number): void {
+    const call = this.#call;
+    const parser = this.#parser;
+    if (call === undefined) {
+      // Nothing was asked: it would be taken for the answer to the next call.
+      this.drop();
+      return;
+    }
+    const headBefore = parser.headComplete;
+    const sound = parser.read(READ_BUFFER, length);
+    if (!headBefore && parser.headComplete) call.onHead(parser.head);
+    if (parser.body !== undefined && this.#call === call) call.onBody(parser.body);
+    // Whoever heard may have given the call up.
+    if (this.#call !== call) return;
+    if (!sound) this.#lose({ kind: "protocol", reason: "answered with malformed HTTP", cause: undefined });
+    else if (parser.complete) this.#done(call);
+  }
+
+  onEnd(): void {
+    const call = this.#call;
+    if (call !== undefined && this.#parser.end()) this.#done(call);
+    else this.#lose(this.#lost(new Error("the other side closed the connection"), true));
+  }
+
+  onClose(cause: Error | undefined): void {
+    const code = cause !== undefined && "code" in cause ? cause.code : undefined;
+    this.#lose(this.#lost(cause, code === "ECONNRESET" || code === "EPIPE"));
+  }
+
+  #lost(cause: Error | undefined, reset: boolean): UpstreamError {
+    return this.#parser.headComplete
+      ? { kind: "reset", reason: "connection lost before the answer was complete", cause }
+      : { kind: reset ? "reset" : "unreachable", reason: "unreachable", cause };
+  }
+
+  #write(call: OpenCall): void {
+    const request = call.takeRequest();
+    if (request !== undefined) this.#socket.write(request.text, request.encoding);
+  }
+
+  #done(call: OpenCall): void {
+    this.#call = undefined;
+    if (this.#mayStay()) this.#origin.release(this);
+    else this.#lose(undefined);
+    call.onComplete();
+  }
+
+  /** And makes it ready for the next call. */
+  #mayStay(): boolean {
+    const { reusable, head } = this.#parser;
+    const keepMs =
+      head.keepAliveSeconds === undefined ? KEEP_MS : head.keepAliveSeconds * 1000 - KEEP_MARGIN_MS;
+    // An answer that came before the request was out leaves the rest of it in the way.
+    if (!reusable || keepMs <= 0 || this.#socket.writableLength > 0) return false;
+    this.#parser.reset();
+    if (this.#socket.isPaused()) this.#socket.resume();
+    const { deadlines } = this.#origin;
+    this.#dueMs = deadlines.clock.monotonicMs() + Math.min(keepMs, KEEP_MS_MAX);
+    deadlines.noLaterThan(this.#dueMs);
+    return true;
+  }
+
+  /** The end of it, whatever state it is in; `error` is for the call it has. */
+  #lose(error: UpstreamError | undefined): void {
+    if (this.#gone) return;
+    this.#gone = true;
+    this.#socket.destroy();
+    const call = this.#call;
+    this.#call = undefined;
+    this.#origin.deadlines.delete(this);
+    this.#origin.lose(this);
+    if (error !== undefined) call?.onLost(error);
+  }
+}

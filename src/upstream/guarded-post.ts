@@ -1,0 +1,149 @@
+/**
+ * One POST to somebody else's receiver: past the SSRF guard, one attempt, no redirect followed, and of the answer no
+ * more than is wanted. For webhooks; nothing here knows what is sent.
+ */
+import http from "node:http";
+import https from "node:https";
+import type { Clock } from "../plugin/index.ts";
+import { checkUrl, guardedLookup, type Resolve, type SsrfAllow, SsrfError, ssrfAllow } from "./ssrf.ts";
+
+/**
+ * A connection is used again while one POST follows the other, and not after a pause: a receiver may close it just
+ * then, and what is sent into that is lost, since nothing is sent twice.
+ */
+const IDLE_MS = 500;
+
+export interface PostLimits {
+  /** From the start to the end of the answer. */
+  readonly timeoutMs: number;
+  /** Of the answer's body; the connection is closed when it has more. */
+  readonly maxBytes: number;
+}
+
+export interface PostOutcome {
+  /** undefined: no answer came. */
+  readonly status: number | undefined;
+  /** As far as it came, `maxBytes` at most. */
+  readonly body: string;
+  /** Why none, or only a part of it, came. */
+  readonly error: string | undefined;
+}
+
+export interface GuardedPost {
+  /** Never rejects. */
+  post(
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    body: string,
+    limits: PostLimits,
+  ): Promise<PostOutcome>;
+  /** From now on `network.allow` is this; connections made before are used no more. */
+  allow(entries: readonly string[]): void;
+  /** Ends all connections, in use or not; what is posted after it fails. */
+  close(): void;
+}
+
+export interface GuardedPostOptions {
+  readonly clock: Clock;
+  /** `network.allow`. */
+  readonly allow: readonly string[];
+  /** Default: the system's. */
+  readonly resolve?: Resolve;
+}
+
+interface Way {
+  readonly entries: readonly string[];
+  readonly allow: SsrfAllow;
+  readonly plain: http.Agent;
+  readonly secure: https.Agent;
+}
+
+export function guardedPost({ clock, allow, resolve }: GuardedPostOptions): GuardedPost {
+  let way = makeWay(allow, resolve);
+  let closed = false;
+  return {
+    post(url, headers, body, limits) {
+      if (closed) return Promise.resolve(unsent("closed"));
+      const target = checkUrl(url, way.allow);
+      if (typeof target === "string") return Promise.resolve(unsent(blocked(target)));
+      const isSecure = target.protocol === "https:";
+      const send = isSecure ? https.request : http.request;
+      const agent = isSecure ? way.secure : way.plain;
+      const start = (): http.ClientRequest =>
+        send(target, { method: "POST", agent, headers: { "User-Agent": "sluice", ...headers } });
+      return exchange(start, body, limits, clock);
+    },
+    allow(entries) {
+      if (entries.length === way.entries.length && entries.every((one, n) => one === way.entries[n])) return;
+      way = makeWay(entries, resolve);
+    },
+    close() {
+      closed = true;
+      way.plain.destroy();
+      way.secure.destroy();
+    },
+  };
+}
+
+/** Names are resolved where a connection is made, so that what was checked is what is connected to. */
+function makeWay(entries: readonly string[], resolve: Resolve | undefined): Way {
+  const allow = ssrfAllow(entries);
+  const settings = { lookup: guardedLookup(allow, resolve), keepAlive: true, timeout: IDLE_MS };
+  return { entries, allow, plain: new http.Agent(settings), secure: new https.Agent(settings) };
+}
+
+function exchange(
+  start: () => http.ClientRequest,
+  body: string,
+  { timeoutMs, maxBytes }: PostLimits,
+  clock: Clock,
+): Promise<PostOutcome> {
+  return new Promise((resolve) => {
+    let status: number | undefined;
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    const settle = (error: string | undefined): void => {
+      timer.cancel();
+      resolve({ status, body: Buffer.concat(parts).subarray(0, maxBytes).toString("utf8"), error });
+    };
+    let request: http.ClientRequest | undefined;
+    const timer = clock.after(timeoutMs, () => {
+      settle(`timed out after ${timeoutMs} ms`);
+      request?.destroy();
+    });
+    try {
+      request = start();
+    } catch (thrown) {
+      // A header that no request may have.
+      return settle(failure(thrown));
+    }
+    request.on("error", (error) => settle(failure(error)));
+    request.on("response", (response) => {
+      status = response.statusCode;
+      response.on("data", (part: Buffer) => {
+        parts.push(part);
+        bytes += part.length;
+        if (bytes < maxBytes) return;
+        settle(undefined);
+        response.destroy();
+      });
+      response.on("error", () => settle("the connection was lost before the answer was complete"));
+      response.on("end", () => settle(undefined));
+    });
+    request.end(body);
+  });
+}
+
+function failure(thrown: unknown): string {
+  if (thrown instanceof SsrfError) return blocked(thrown.message);
+  const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+  return code === "" ? "unreachable" : `unreachable (${code})`;
+}
+
+function blocked(why: string): string {
+  return `blocked by the SSRF guard: ${why}`;
+}
+
+function unsent(error: string): PostOutcome {
+  return { status: undefined, body: "", error };
+}

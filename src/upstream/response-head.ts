@@ -1,0 +1,165 @@
+/**
+ * The head of an HTTP/1.1 answer, read from bytes in one pass (RFC 9112). Strict: what two readers could take for two
+ * different things is refused, never repaired. Makes no text of a header that nobody asks for.
+ */
+
+/** More bytes are needed; read again from the same place with more of them. */
+export const INCOMPLETE = -1;
+export const MALFORMED = -2;
+
+const FIELDS_MAX = 100;
+const VERSION = "HTTP/1.";
+const STATUS_LINE_BYTES_MIN = "HTTP/1.1 200\r".length;
+
+const LF = 10;
+const CR = 13;
+const SPACE = 32;
+const ZERO = 48;
+const COLON = 58;
+
+const NAME_BYTES = bytesMatching(/[!#$%&'*+.^_`|~\w-]/);
+/** Of a value or a reason phrase: text and tabs, no control characters. */
+export const TEXT_BYTES = bytesMatching(/[\t\x20-\x7e\x80-\xff]/);
+
+/** Those that frame the body; looked at when length and first letter fit. */
+const FRAMING_FIELD = /^(content-length|transfer-encoding|connection|keep-alive):[ \t]*(.*?)[ \t]*$/s;
+
+export class ResponseHead {
+  status = 0;
+  /** undefined: the answer does not say. */
+  contentLength: number | undefined;
+  chunked = false;
+  /** The connection may be used again, as far as the head says. */
+  persistent = true;
+  /** What the provider says it keeps an idle connection for. */
+  keepAliveSeconds: number | undefined;
+  #bytes: Buffer | undefined;
+  #fieldsFrom = 0;
+  #fieldsTo = 0;
+
+  /** Where the head that begins at `from` ends, its empty line included; or INCOMPLETE or MALFORMED. */
+  read(bytes: Buffer, from: number, to: number): number {
+    this.contentLength = undefined;
+    this.chunked = false;
+    this.keepAliveSeconds = undefined;
+    const fieldsFrom = this.#statusLine(bytes, from, to);
+    if (fieldsFrom < 0) return fieldsFrom;
+    const end = this.#fields(bytes, fieldsFrom, to);
+    if (end < 0) return end;
+    // A length and chunks at once is how answers are smuggled; HTTP/1.0 has no chunks (RFC 9112 section 6.1).
+    if (this.chunked && (this.contentLength !== undefined || bytes[from + VERSION.length] === ZERO))
+      return MALFORMED;
+    this.#bytes = bytes;
+    this.#fieldsFrom = fieldsFrom;
+    this.#fieldsTo = end;
+    return end;
+  }
+
+  /** The same for the fields after the last chunk, which are held to the same rules and dropped. */
+  skipTrailers(bytes: Buffer, from: number, to: number): number {
+    return this.#fields(bytes, from, to, false);
+  }
+
+  /** Names in lower case; a repeated header is joined with a comma. Only until more is read. */
+  record(): Record<string, string> {
+    const record: Record<string, string> = Object.create(null);
+    const fields = this.#bytes?.toString("latin1", this.#fieldsFrom, this.#fieldsTo) ?? "";
+    for (const line of fields.split("\r\n")) {
+      const colon = line.indexOf(":");
+      if (colon < 0) continue;
+      const name = line.slice(0, colon).toLowerCase();
+      const value = line.slice(colon + 1).trim();
+      const before = record[name];
+      record[name] = before === undefined ? value : `${before}, ${value}`;
+    }
+    return record;
+  }
+
+  /** Lets go of the bytes. */
+  forget(): void {
+    this.#bytes = undefined;
+  }
+
+  #statusLine(bytes: Buffer, from: number, to: number): number {
+    for (let i = 0; i < VERSION.length; i++) {
+      if (from + i === to) return INCOMPLETE;
+      if (bytes[from + i] !== VERSION.charCodeAt(i)) return MALFORMED;
+    }
+    if (to - from < STATUS_LINE_BYTES_MIN) return INCOMPLETE;
+    let at = from + VERSION.length;
+    const minor = (bytes[at++] ?? 0) - ZERO;
+    if ((minor !== 0 && minor !== 1) || bytes[at++] !== SPACE) return MALFORMED;
+    // HTTP/1.0 could be asked to stay, in a way that proxies got wrong: it is let go.
+    this.persistent = minor === 1;
+    let status = 0;
+    for (const digits = at + 3; at < digits; at++) {
+      const digit = (bytes[at] ?? 0) - ZERO;
+      if (digit < 0 || digit > 9) return MALFORMED;
+      status = status * 10 + digit;
+    }
+    if (status < 100) return MALFORMED;
+    this.status = status;
+    if (bytes[at] !== SPACE && bytes[at] !== CR) return MALFORMED;
+    while (at < to && TEXT_BYTES[bytes[at] ?? 0] === 1) at++;
+    return lineEnd(bytes, at, to);
+  }
+
+  /** Field lines up to and with the empty one. */
+  #fields(bytes: Buffer, from: number, to: number, framing = true): number {
+    let at = from;
+    for (let count = 0; ; count++) {
+      if (at === to) return INCOMPLETE;
+      if (bytes[at] === CR) return lineEnd(bytes, at, to);
+      if (count === FIELDS_MAX) return MALFORMED;
+      const nameFrom = at;
+      while (at < to && NAME_BYTES[bytes[at] ?? 0] === 1) at++;
+      if (at === to) return INCOMPLETE;
+      // A line that begins with a space would go on with the one before: obsolete, and refused with all other oddities.
+      if (at === nameFrom || bytes[at] !== COLON) return MALFORMED;
+      const nameBytes = at - nameFrom;
+      while (++at < to && TEXT_BYTES[bytes[at] ?? 0] === 1);
+      const next = lineEnd(bytes, at, to);
+      if (next < 0) return next;
+      if (framing && mayFrame(nameBytes, bytes[nameFrom] ?? 0)) {
+        if (!this.#frame(bytes.toString("latin1", nameFrom, at).toLowerCase())) return MALFORMED;
+      }
+      at = next;
+    }
+  }
+
+  /** False when it contradicts itself or another one. */
+  #frame(line: string): boolean {
+    const [, name, value = ""] = FRAMING_FIELD.exec(line) ?? [];
+    if (name === "content-length") {
+      if (this.contentLength !== undefined || !/^\d{1,15}$/.test(value)) return false;
+      this.contentLength = Number(value);
+    } else if (name === "transfer-encoding") {
+      if (this.chunked || value !== "chunked") return false;
+      this.chunked = true;
+    } else if (name === "connection") {
+      if (value.split(/[ \t]*,[ \t]*/).includes("close")) this.persistent = false;
+    } else if (name === "keep-alive") {
+      const seconds = /(?:^|[ \t,])timeout=(\d{1,9})(?!\d)/.exec(value)?.[1];
+      if (seconds !== undefined) this.keepAliveSeconds = Number(seconds);
+    }
+    return true;
+  }
+}
+
+function mayFrame(nameBytes: number, first: number): boolean {
+  const letter = first | 0x20;
+  if (nameBytes === 10) return letter === 0x63 || letter === 0x6b;
+  return (nameBytes === 14 && letter === 0x63) || (nameBytes === 17 && letter === 0x74);
+}
+
+/** Behind the CRLF at `at`. A CR or LF alone ends nothing. */
+function lineEnd(bytes: Buffer, at: number, to: number): number {
+  if (at === to) return INCOMPLETE;
+  if (bytes[at] !== CR) return MALFORMED;
+  if (at + 1 === to) return INCOMPLETE;
+  return bytes[at + 1] === LF ? at + 2 : MALFORMED;
+}
+
+function bytesMatching(pattern: RegExp): Uint8Array {
+  return Uint8Array.from({ length: 256 }, (_, byte) => (pattern.test(String.fromCharCode(byte)) ? 1 : 0));
+}

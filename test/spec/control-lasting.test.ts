@@ -1,0 +1,101 @@
+/** What the control plane changes outlives the process, and is the same in every replica. */
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createGateway } from "../../src/index.ts";
+import { type RedisServer, skipWithoutRedis, startRedis } from "../state/redis-server.ts";
+import { type Answer, assertAnswered, assertRefused, at, Client, until } from "./kit/client.ts";
+import { configOf, echoEntry, hashOf, PROJECT } from "./kit/config.ts";
+import { type Harness, startGateway } from "./kit/gateway.ts";
+import { callTool, contentOf, WITH_CONTROL } from "./kit/rpc.ts";
+import { verifies } from "./verifies.ts";
+
+const SEVEN = "gw_live_seven0Of9";
+const hello = { message: "Hello" };
+
+function parts(state: object) {
+  const tokens = [{ id: 7, name: "seven", hash: hashOf(SEVEN), scopes: ["chat"] }];
+  return { endpoint: echoEntry({}), tokens, root: { ...WITH_CONTROL, state } };
+}
+
+/** Calls with a token until that is known to a replica, or known no more. */
+const call = (client: Client, token: unknown): Promise<Answer> =>
+  client.send(`/api/${PROJECT}/ask`, { token: String(token), body: hello });
+
+verifies("control.lasting", "with the file store, what was changed is there after a restart", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-control-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const configPath = join(folder, "gateway.config.yaml");
+  const state = { driver: "file", directory: join(folder, "state") };
+  writeFileSync(configPath, JSON.stringify(configOf(parts(state), "http://127.0.0.1:9")));
+  const life = async (live: (client: Client) => Promise<void>): Promise<void> => {
+    const gateway = await createGateway({ configPath, watch: false, env: {}, log: () => {} });
+    const client = new Client((await gateway.start()).url);
+    try {
+      await live(client);
+    } finally {
+      client.close();
+      await gateway.stop();
+    }
+  };
+  let made: unknown;
+  await life(async (client) => {
+    made = contentOf(await callTool(client, "gw_create_token", { project_uuid: PROJECT, name: "partner" }));
+    contentOf(await callTool(client, "gw_revoke_token", { token_id: 7 }));
+  });
+  await life(async (client) => {
+    assertAnswered(await call(client, at(made, "token")));
+    assertRefused(await call(client, SEVEN), 401, "Invalid or revoked token.");
+    const events = contentOf(await callTool(client, "gw_list_audit_events"));
+    assert.equal(at(events, "events", 0, "event"), "token.revoked");
+    contentOf(
+      await callTool(client, "gw_set_endpoint_active", {
+        project_uuid: PROJECT,
+        slug: "ask",
+        is_active: false,
+      }),
+    );
+  });
+  await life(async (client) => {
+    assertRefused(await call(client, at(made, "token")), 404, "Endpoint 'ask' not found or inactive.");
+  });
+});
+
+verifies("control.lasting", "on Redis, a change in one replica is one in all, without a poll", async (t) => {
+  if (skipWithoutRedis !== false) return t.skip(skipWithoutRedis);
+  const redis: RedisServer = await startRedis();
+  t.after(() => redis.stop());
+  const state = { driver: "redis", url: redis.url, key_prefix: "control" };
+  const [here, there]: Harness[] = [await startGateway(t, parts(state)), await startGateway(t, parts(state))];
+  assert.ok(here !== undefined && there !== undefined);
+  const seen = async (token: unknown, status: number): Promise<void> => {
+    assert.equal(
+      (await call(here.client, token)).status,
+      status,
+      "where it was done it holds on the next call",
+    );
+    await until(
+      async () => (await call(there.client, token)).status === status,
+      `the other replica answers ${status}`,
+    );
+  };
+  await seen(SEVEN, 200);
+  const rotated = contentOf(await callTool(here.client, "gw_rotate_token", { token_id: 7 }));
+  await seen(SEVEN, 401);
+  await seen(at(rotated, "token"), 200);
+  contentOf(await callTool(here.client, "gw_revoke_token", { token_id: 7 }));
+  await seen(at(rotated, "token"), 401);
+  const made = contentOf(
+    await callTool(here.client, "gw_create_token", { project_uuid: PROJECT, name: "partner" }),
+  );
+  await seen(at(made, "token"), 200);
+  contentOf(
+    await callTool(here.client, "gw_set_endpoint_active", {
+      project_uuid: PROJECT,
+      slug: "ask",
+      is_active: false,
+    }),
+  );
+  await seen(at(made, "token"), 404);
+});

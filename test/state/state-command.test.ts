@@ -1,0 +1,161 @@
+/** `sluice state` on real folders: what it shows, finds, mends and moves, and that it leaves a folder in use alone. */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { main } from "../../src/cli/main.ts";
+import { isRecord } from "../../src/state/change.ts";
+import { openFileStore, settled, temporaryFolder } from "./file-kit.ts";
+import { begin, portrait, STEPS } from "./life.ts";
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function sluice(args: readonly string[], stdin = ""): Promise<Ran> {
+  let [out, err] = ["", ""];
+  const code = await main(["state", ...args], {
+    stdout: (text) => void (out += text),
+    stderr: (text) => void (err += text),
+    stdin: async () => stdin,
+    env: {},
+    cwd: "/",
+    isTerminal: false,
+  });
+  return { code, out, err };
+}
+
+/** A folder after a whole life, closed in order. Returns the id of its conversation. */
+async function livedIn(directory: string): Promise<string> {
+  const life = begin(await openFileStore({ directory }));
+  for (const step of STEPS) step(life);
+  await settled(1);
+  await life.store.close();
+  return life.sessionId;
+}
+
+async function foundIn(directory: string, sessionId: string): Promise<unknown> {
+  const store = await openFileStore({ directory });
+  const found = await portrait({ store, sessionId });
+  await store.close();
+  return found;
+}
+
+test("show says what was spent, what is reserved, and what else is kept", async (t) => {
+  const directory = temporaryFolder(t);
+  await livedIn(directory);
+  const { code, out } = await sluice(["show", "--directory", directory]);
+  assert.equal(code, 0);
+  assert.match(out, /^month +settled \$ +reserved \$ +key\n2026-05 +0\.000001150 +0\.000000040 +endpoint\n/);
+  assert.match(out, /\nconversations +1\naudit records +2\nrate windows +2\ncalls cut off +1\n/);
+  assert.match(out, /\nendpoint:p\/s +false +by ops\n/);
+  assert.match(out, /\njournal-00000001\.jsonl +\d+ bytes +15 changes\n$/);
+  const { out: json } = await sluice(["show", "--directory", directory, "--output", "json"]);
+  const view: unknown = JSON.parse(json);
+  assert.ok(isRecord(view));
+  assert.deepEqual(view["open_calls"], ["call-4"]);
+  assert.deepEqual(view["sums"], [
+    { month: "2026-05", key: "endpoint", settled_nano_usd: 1150, reserved_nano_usd: 40 },
+    { month: "2026-05", key: "token", settled_nano_usd: 1150, reserved_nano_usd: 40 },
+  ]);
+});
+
+test("verify finds the first byte that is not good, and repair makes it good and keeps what it cuts", async (t) => {
+  const directory = temporaryFolder(t);
+  await livedIn(directory);
+  assert.equal((await sluice(["verify", "--directory", directory])).code, 0);
+  const path = join(directory, "journal-00000001.jsonl");
+  const whole = readFileSync(path);
+  const offset = whole.indexOf(10, whole.length / 2) + 1;
+  const damaged = Buffer.from(whole);
+  damaged[offset + 30] = 0;
+  writeFileSync(path, damaged);
+  const found = await sluice(["verify", "--directory", directory]);
+  assert.equal(found.code, 1);
+  assert.match(
+    found.out,
+    new RegExp(`^journal-00000001\\.jsonl .* damaged at byte ${offset}: length or checksum`),
+  );
+  const { code, out } = await sluice(["repair", "--directory", directory]);
+  assert.equal(code, 0);
+  const aside = `journal-00000001.jsonl.damaged-${offset}`;
+  assert.match(out, new RegExp(`what was cut off is in ${aside}\n$`));
+  assert.deepEqual(readFileSync(join(directory, aside)), damaged.subarray(offset));
+  assert.deepEqual(readFileSync(path), whole.subarray(0, offset));
+  assert.equal((await sluice(["verify", "--directory", directory])).code, 0);
+  truncateSync(path, offset - 3);
+  assert.match(
+    (await sluice(["repair", "--directory", directory])).out,
+    /is in journal-00000001\.jsonl\.torn-\d+\n$/,
+  );
+  const good = await sluice(["repair", "--directory", directory]);
+  assert.equal(good.out, "every file is good; nothing was changed\n");
+});
+
+test("what is exported and imported is the same state, through a file and through a pipe", async (t) => {
+  const [from, piped, filed] = [temporaryFolder(t), temporaryFolder(t), temporaryFolder(t)];
+  const sessionId = await livedIn(from);
+  const { out } = await sluice(["export", "--directory", from]);
+  assert.equal((await sluice(["import", "--directory", piped], out)).code, 0);
+  const file = join(filed, "backup.jsonl");
+  assert.equal((await sluice(["export", "--directory", from, file])).code, 0);
+  assert.equal(readFileSync(file, "utf8"), out);
+  assert.equal((await sluice(["import", "--directory", join(filed, "new"), file])).code, 0);
+  const there = await foundIn(from, sessionId);
+  assert.deepEqual(await foundIn(piped, sessionId), there);
+  assert.deepEqual(await foundIn(join(filed, "new"), sessionId), there);
+});
+
+test("import refuses what is no whole export, and a folder that holds state", async (t) => {
+  const from = temporaryFolder(t);
+  await livedIn(from);
+  const { out } = await sluice(["export", "--directory", from]);
+  const lines = out.trimEnd().split("\n");
+  const into = async (text: string): Promise<string> => {
+    const directory = temporaryFolder(t);
+    const { code, err } = await sluice(["import", "--directory", directory], text);
+    assert.equal(code, 1);
+    assert.deepEqual(readdirSync(directory), []);
+    return err;
+  };
+  assert.match(await into(lines.slice(0, -1).join("\n")), /its last line is missing/);
+  assert.match(await into(lines.slice(1).join("\n")), /line 1 does not begin an export/);
+  assert.match(
+    await into([lines[0], '{"type":"settle"}', '{"end":"export","lines":2}'].join("\n")),
+    /line 2 is no change/,
+  );
+  assert.match(await into("{\n"), /line 1 is not JSON/);
+  const { code, err } = await sluice(["import", "--directory", from], out);
+  assert.deepEqual([code, err], [1, `sluice state: ${from} holds state already; move it away first\n`]);
+});
+
+test("a folder that a process holds is left alone, and a folder without state is not made", async (t) => {
+  const directory = temporaryFolder(t);
+  const store = await openFileStore({ directory });
+  for (const action of ["show", "verify", "repair", "export"]) {
+    const { code, err } = await sluice([action, "--directory", directory]);
+    assert.deepEqual(
+      [code, err],
+      [1, `sluice state: process ${process.pid} has ${directory}; stop it first\n`],
+    );
+  }
+  await store.close();
+  const none = join(directory, "none");
+  const { code, err } = await sluice(["show", "--directory", none]);
+  assert.deepEqual([code, err], [1, `sluice state: there is no state in ${none}\n`]);
+  assert.ok(!readdirSync(directory).includes("none"));
+});
+
+test("the folder is the configuration's where none is given, and wrong usage is told", async (t) => {
+  const directory = temporaryFolder(t);
+  await livedIn(directory);
+  const config = join(directory, "gateway.config.yaml");
+  writeFileSync(config, `version: 1\nprojects: []\nstate: { directory: ${JSON.stringify(directory)} }\n`);
+  assert.equal((await sluice(["verify", "--config", config])).code, 0);
+  assert.equal((await sluice(["verify", "--config", join(directory, "none.yaml")])).code, 1);
+  for (const args of [[], ["mend"], ["show", "file"], ["export", "a", "b"], ["repair", "--output", "json"]]) {
+    assert.equal((await sluice(args)).code, 64, args.join(" "));
+  }
+});
