@@ -57,7 +57,7 @@ export class HostLine {
 }
 
 export function threadHost(plugin: string, line: HostLine): Host {
-  const family = (what: "counter" | "histogram", ...about: readonly unknown[]): MetricFamily => ({
+  const family = (what: "counter" | "histogram" | "gauge", ...about: readonly unknown[]): MetricFamily => ({
     series:
       (...values) =>
       (value) =>
@@ -79,6 +79,7 @@ export function threadHost(plugin: string, line: HostLine): Host {
     metrics: {
       counter: (name, help, labels) => family("counter", name, help, labels, []),
       histogram: (name, help, labels, buckets) => family("histogram", name, help, labels, buckets),
+      gauge: (name, help, labels) => family("gauge", name, help, labels, []),
     },
     requestLog: { enabled: false, write() {} },
     redact: () => "[REDACTED]",

@@ -35,9 +35,9 @@ export type FromThread =
 /** What the thread may ask of the guardrail's host. */
 export type Asked = "fetch" | "get" | "set" | "delete" | "increment";
 /** What it may say to the host without waiting for a reply. */
-export type Told = "debug" | "info" | "warn" | "error" | "counter" | "histogram";
+export type Told = "debug" | "info" | "warn" | "error" | "counter" | "histogram" | "gauge";
 
-/** `args` of a counter or histogram. */
+/** `args` of a counter, histogram or gauge. */
 export type Measurement = readonly [
   name: string,
   help: string,

@@ -155,20 +155,20 @@ export class GuardThread {
   }
 
   #tell({ tell, args }: Extract<FromThread, { tell: string }>): void {
-    if (tell === "counter" || tell === "histogram") return this.#measure(tell, args);
+    if (tell === "counter" || tell === "histogram" || tell === "gauge") return this.#measure(tell, args);
     // As isolate-host.ts sends them.
     const [fields, message] = args as [Readonly<Record<string, unknown>>, string];
     this.#host.log[tell](fields, message);
   }
 
-  #measure(kind: "counter" | "histogram", args: readonly unknown[]): void {
+  #measure(kind: "counter" | "histogram" | "gauge", args: readonly unknown[]): void {
     // As isolate-host.ts sends them.
     const [name, help, labels, buckets, values, value] = args as Measurement;
     const { metrics } = this.#host;
     const family =
-      kind === "counter"
-        ? metrics.counter(name, help, labels)
-        : metrics.histogram(name, help, labels, buckets);
+      kind === "histogram"
+        ? metrics.histogram(name, help, labels, buckets)
+        : metrics[kind](name, help, labels);
     family.series(...values)(value);
   }
 }

@@ -36,7 +36,12 @@ export function readBytes(
     else (rest ??= [first]).push(chunk);
   });
   req.on("end", () => {
-    if (bytes <= maxBytes) done(rest === undefined ? first : Buffer.concat(rest));
+    if (bytes > maxBytes) return;
+    const whole = rest === undefined ? first : Buffer.concat(rest);
+    // These listeners live as long as the answer, which may stream for minutes: the body must not.
+    first = undefined;
+    rest = undefined;
+    done(whole);
   });
 }
 

@@ -59,6 +59,11 @@ export interface Arrival {
   readonly monotonicMs: number;
 }
 
+/** Whoever breaks a silence that has lasted too long. */
+export interface Silence {
+  look(nowMs: number): void;
+}
+
 export class Call implements Exchange {
   readonly rt: Runtime;
   readonly requestId: string;
@@ -80,6 +85,8 @@ export class Call implements Exchange {
   receivedCharacters = 0;
   messages: readonly Message[] = NO_MESSAGES;
   options: CallOptions | undefined = undefined;
+  /** A streamed answer that must not be silent for too long. Looked at by OpenCalls. */
+  silence: Silence | undefined = undefined;
   sessionId: string | undefined = undefined;
   readonly attempts: Attempt[] = [];
   readonly verdicts: VerdictRecord[] = [];

@@ -1,5 +1,5 @@
 /**
- * The calls that have arrived and not ended, and who watches their deadlines: one look at all of them now and then costs
+ * The calls that have arrived and not ended, and who watches their deadlines and silences: one look at all of them now and then costs
  * less than a timer for each. An array with each call's place kept on the call: a Set that every call is added to and
  * deleted from keeps growing new tables, whose garbage drags finished calls into V8's old space.
  */
@@ -25,7 +25,7 @@ export class OpenCalls {
   add(call: Call): void {
     call.openIndex = this.#calls.length;
     this.#calls.push(call);
-    this.#look ??= this.#clock.after(this.#periodMs, () => this.#giveUpOverdue());
+    this.#look ??= this.#clock.after(this.#periodMs, () => this.#lookAround());
   }
 
   delete(call: Call): void {
@@ -45,10 +45,11 @@ export class OpenCalls {
     for (const call of [...this.#calls]) call.cancel("shutdown");
   }
 
-  #giveUpOverdue(): void {
+  #lookAround(): void {
     const nowMs = this.#clock.monotonicMs();
     for (const call of this.#calls.filter(({ deadlineMs }) => deadlineMs <= nowMs)) call.cancel("timeout");
+    for (const { silence } of this.#calls.filter((call) => call.silence !== undefined)) silence?.look(nowMs);
     this.#look = undefined;
-    if (this.size > 0) this.#look = this.#clock.after(this.#periodMs, () => this.#giveUpOverdue());
+    if (this.size > 0) this.#look = this.#clock.after(this.#periodMs, () => this.#lookAround());
   }
 }

@@ -12,11 +12,10 @@ import type {
   FinishReason,
   GatewayError,
   MaybePromise,
-  Timer,
   Usage,
 } from "../plugin/index.ts";
 import { isGatewayError, isPromise } from "../plugin/index.ts";
-import type { Call } from "./call.ts";
+import type { Call, Silence } from "./call.ts";
 import { estimateUsage } from "./end.ts";
 import type { EventOutlet } from "./reply.ts";
 import { crashed } from "./run.ts";
@@ -35,7 +34,7 @@ export interface PumpOwner {
   broken(error: GatewayError, result: ChatResult, usage: Usage): void;
 }
 
-export class StreamPump implements ChunkSink {
+export class StreamPump implements ChunkSink, Silence {
   readonly #x: Call;
   readonly #answer: AnswerStream;
   readonly #outlet: EventOutlet;
@@ -51,7 +50,6 @@ export class StreamPump implements ChunkSink {
   #providerFinishReason: string | undefined;
   #roleSent = false;
   #lastWriteMs: number;
-  #keepAlive: Timer | undefined;
   /** A hook is thinking: batches wait here. Short, since the provider is paused meanwhile. */
   #waiting: (readonly ChatChunk[])[] | undefined;
   /** What came while a hook was thinking: the end of the provider's answer. */
@@ -71,7 +69,7 @@ export class StreamPump implements ChunkSink {
     const created = Math.floor(x.rt.clock.nowMs() / 1000);
     this.#head = `{"id":${JSON.stringify(ends.answer.id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(ends.answer.model)},"choices":[`;
     this.#lastWriteMs = x.rt.clock.monotonicMs();
-    this.#armKeepAlive(KEEP_ALIVE_MS);
+    x.silence = this;
   }
 
   batch(chunks: readonly ChatChunk[]): void {
@@ -97,6 +95,11 @@ export class StreamPump implements ChunkSink {
     this.#stop();
     this.#answer.cancel();
     return { result: this.#result(), usage: this.#used() };
+  }
+
+  /** Now and then, while it streams: one look at all streams costs less than a timer each. */
+  look(nowMs: number): void {
+    if (nowMs - this.#lastWriteMs >= KEEP_ALIVE_MS) this.#write(": keep-alive\n\n");
   }
 
   #take(chunks: readonly ChatChunk[], from: number, before: string): void {
@@ -258,7 +261,7 @@ export class StreamPump implements ChunkSink {
   #stop(): void {
     this.#over = true;
     this.#waiting = undefined;
-    this.#keepAlive?.cancel();
+    this.#x.silence = undefined;
   }
 
   #result(): ChatResult {
@@ -313,15 +316,6 @@ export class StreamPump implements ChunkSink {
       this.#after = undefined;
       if (after === "end") this.#flushHooks(0, "");
       else this.#break(after);
-    });
-  }
-
-  #armKeepAlive(delayMs: number): void {
-    this.#keepAlive = this.#x.rt.clock.after(delayMs, () => {
-      if (this.#over) return;
-      const silentMs = this.#x.rt.clock.monotonicMs() - this.#lastWriteMs;
-      if (silentMs >= KEEP_ALIVE_MS) this.#write(": keep-alive\n\n");
-      this.#armKeepAlive(KEEP_ALIVE_MS - (silentMs >= KEEP_ALIVE_MS ? 0 : silentMs));
     });
   }
 }

@@ -153,10 +153,13 @@ export interface OpenSession {
   close(): void;
 }
 
-/** Counters for `/metrics`. Label values must be bounded: configured names, statuses; never ids or texts of calls. */
+/** Numbers for `/metrics`. Label values must be bounded: configured names, statuses; never ids or texts of calls. */
 export interface Metrics {
+  /** What its series are given is added up. */
   counter(name: string, help: string, labels: readonly string[]): MetricFamily;
   histogram(name: string, help: string, labels: readonly string[], buckets: readonly number[]): MetricFamily;
+  /** A series shows what it was given last. */
+  gauge(name: string, help: string, labels: readonly string[]): MetricFamily;
 }
 
 export interface MetricFamily {

@@ -1,5 +1,9 @@
 /** Counters, histograms and gauges as plain numbers, in the shape that a Prometheus registry reads when it is scraped. */
-import type { MetricFamily } from "../plugin/index.ts";
+import type { MaybePromise, MetricFamily } from "../plugin/index.ts";
+
+/** Of one family. Labels are configured names; what is beyond is added up under OTHER, so that no mistake eats memory. */
+export const SERIES_MAX = 100_000;
+const OTHER = "other";
 
 export interface Sample {
   readonly metricName?: string;
@@ -24,21 +28,21 @@ export interface Readable {
 }
 
 /** A number, or several told apart by labels, read when they are asked for. */
-export class GaugeFamily implements Readable {
+export class ReadGauge implements Readable {
   readonly type = "gauge";
   readonly name: string;
   readonly help: string;
-  readonly #read: () => readonly Sample[];
+  readonly #read: () => MaybePromise<readonly Sample[]>;
 
-  constructor(name: string, help: string, read: () => readonly Sample[]) {
+  constructor(name: string, help: string, read: () => MaybePromise<readonly Sample[]>) {
     this.name = name;
     this.help = help;
     this.#read = read;
   }
 
-  get(): Promise<Samples> {
+  async get(): Promise<Samples> {
     const { name, help, type } = this;
-    return Promise.resolve({ name, help, type, values: this.#read(), aggregator: "sum" });
+    return { name, help, type, values: await this.#read(), aggregator: "sum" };
   }
 }
 
@@ -58,6 +62,7 @@ abstract class Family<State> implements MetricFamily, Readable {
   readonly #labels: readonly string[];
   readonly #root: Branch = { branches: new Map(), add: undefined };
   readonly #series: { readonly labels: Record<string, string>; readonly state: State }[] = [];
+  #other: Add | undefined;
 
   constructor(name: string, help: string, labels: readonly string[]) {
     this.name = name;
@@ -73,7 +78,10 @@ abstract class Family<State> implements MetricFamily, Readable {
     let branch = this.#root;
     for (const value of values) {
       let next = branch.branches.get(value);
-      if (next === undefined) branch.branches.set(value, (next = { branches: new Map(), add: undefined }));
+      if (next === undefined) {
+        if (this.#series.length >= SERIES_MAX) return (this.#other ??= this.#begin(values.map(() => OTHER)));
+        branch.branches.set(value, (next = { branches: new Map(), add: undefined }));
+      }
       branch = next;
     }
     return (branch.add ??= this.#begin(values));
@@ -91,22 +99,40 @@ abstract class Family<State> implements MetricFamily, Readable {
   }
 }
 
-export class CounterFamily extends Family<{ sum: number }> {
-  readonly type = "counter";
+interface Single {
+  value: number;
+}
 
+/** One number a series. */
+abstract class SingleFamily extends Family<Single> {
   get(): Promise<Samples> {
-    const values = this.all().map(({ labels, state }) => ({ labels, value: state.sum }));
+    const values = this.all().map(({ labels, state }) => ({ labels, value: state.value }));
     const { name, help, type } = this;
     return Promise.resolve({ name, help, type, values, aggregator: "sum" });
   }
 
-  protected empty(): { sum: number } {
-    return { sum: 0 };
+  protected empty(): Single {
+    return { value: 0 };
   }
+}
 
-  protected adder(state: { sum: number }): Add {
+export class CounterFamily extends SingleFamily {
+  readonly type = "counter";
+
+  protected adder(state: Single): Add {
     return (value) => {
-      state.sum += value;
+      state.value += value;
+    };
+  }
+}
+
+/** Shows what it was given last. */
+export class GaugeFamily extends SingleFamily {
+  readonly type = "gauge";
+
+  protected adder(state: Single): Add {
+    return (value) => {
+      state.value = value;
     };
   }
 }

@@ -4,12 +4,22 @@
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Metric } from "prom-client";
-import type { MetricFamily, Metrics } from "../plugin/index.ts";
-import { CounterFamily, GaugeFamily, HistogramFamily, type Readable, type Sample } from "./metric-family.ts";
+import type { MaybePromise, MetricFamily, Metrics } from "../plugin/index.ts";
+import {
+  CounterFamily,
+  GaugeFamily,
+  HistogramFamily,
+  type Readable,
+  ReadGauge,
+  type Sample,
+} from "./metric-family.ts";
 
 export interface GatewayMetrics extends Metrics {
-  /** A number read when it is asked for. */
+  /** With labels as the door has it; with a function, a number read when it is asked for. */
+  gauge(name: string, help: string, labels: readonly string[]): MetricFamily;
   gauge(name: string, help: string, read: () => number): void;
+  /** Numbers read when they are asked for, told apart by their labels. */
+  gauges(name: string, help: string, labels: readonly string[], read: () => MaybePromise<Readings>): void;
   /** The text of `/metrics`. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -17,6 +27,9 @@ export interface GatewayMetrics extends Metrics {
   reloaded(outcome: ReloadMark): void;
   close(): void;
 }
+
+/** Each a value and, in the order of the labels, what it is of. */
+export type Readings = readonly (readonly [value: number, ...labelValues: readonly string[]])[];
 
 export interface ReloadMark {
   readonly ok: boolean;
@@ -35,7 +48,7 @@ export function createMetrics(): GatewayMetrics {
   const readable: Readable[] = [];
   const loop = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
   loop.enable();
-  let inUse: readonly Sample[] = [];
+  let inUse: Readings = [];
   let lastReload = 0;
   let appliedAtSeconds = 0;
 
@@ -49,38 +62,44 @@ export function createMetrics(): GatewayMetrics {
     return made;
   }
 
-  function gauge(name: string, help: string, read: () => readonly Sample[]): void {
-    readable.push(new GaugeFamily(name, help, read));
+  function gauge(name: string, help: string, labels: readonly string[]): MetricFamily;
+  function gauge(name: string, help: string, read: () => number): void;
+  function gauge(name: string, help: string, how: readonly string[] | (() => number)): MetricFamily | void {
+    if (typeof how !== "function") return family(name, () => new GaugeFamily(name, help, how));
+    readable.push(new ReadGauge(name, help, () => [{ labels: {}, value: how() }]));
   }
 
   const metrics: GatewayMetrics = {
     counter: (name, help, labels) => family(name, () => new CounterFamily(name, help, labels)),
     histogram: (name, help, labels, buckets) =>
       family(name, () => new HistogramFamily(name, help, labels, buckets)),
-    gauge: (name, help, read) => gauge(name, help, () => single(read())),
+    gauge,
+    gauges(name, help, labels, read) {
+      readable.push(new ReadGauge(name, help, async () => samples(labels, await read())));
+    },
     text: () => written(readable),
     contentType: CONTENT_TYPE,
     reloaded({ ok, at, hash, generation }) {
       lastReload = ok ? 1 : 0;
       if (!ok) return;
       appliedAtSeconds = at / 1000;
-      inUse = [{ labels: { hash, generation: String(generation) }, value: 1 }];
+      inUse = [[1, hash, String(generation)]];
     },
     close: () => void loop.disable(),
   };
-  gauge("sluice_config_info", "The configuration in use", () => inUse);
-  metrics.gauge(
+  metrics.gauges("sluice_config_info", "The configuration in use", ["hash", "generation"], () => inUse);
+  gauge(
     "sluice_config_last_reload_successful",
     "1 when the last reload was applied, 0 when it was refused",
     () => lastReload,
   );
-  metrics.gauge(
+  gauge(
     "sluice_config_last_reload_success_timestamp_seconds",
     "When a configuration was last applied",
     () => appliedAtSeconds,
   );
-  metrics.gauge("sluice_resident_memory_bytes", "Resident memory", () => process.memoryUsage.rss());
-  metrics.gauge("sluice_event_loop_delay_p99_seconds", "Event-loop delay since the last scrape", () => {
+  gauge("sluice_resident_memory_bytes", "Resident memory", () => process.memoryUsage.rss());
+  gauge("sluice_event_loop_delay_p99_seconds", "Event-loop delay since the last scrape", () => {
     const seconds = loop.percentile(99) / 1e9;
     loop.reset();
     return Number.isFinite(seconds) ? seconds : 0;
@@ -88,8 +107,11 @@ export function createMetrics(): GatewayMetrics {
   return metrics;
 }
 
-function single(value: number): readonly Sample[] {
-  return [{ labels: {}, value }];
+function samples(labels: readonly string[], readings: Readings): readonly Sample[] {
+  return readings.map(([value, ...values]) => ({
+    labels: Object.fromEntries(labels.map((label, i) => [label, values[i] ?? ""])),
+    value,
+  }));
 }
 
 /** Loads prom-client at the first scrape, since it would take 40 ms of every start. */

@@ -78,8 +78,11 @@ export class Webhooks {
   constructor(options: WebhooksOptions) {
     this.#options = options;
     const { metrics } = options;
-    const labels = ["project", "webhook", "outcome"];
-    this.#total = metrics.counter("sluice_webhook_deliveries_total", "Webhook deliveries by outcome", labels);
+    this.#total = metrics.counter("sluice_webhook_deliveries_total", "Webhook deliveries by outcome", [
+      "project",
+      "webhook",
+      "outcome",
+    ]);
     metrics.gauge("sluice_webhook_queue", "Webhook deliveries that wait", () => this.#waiting);
   }
 

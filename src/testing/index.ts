@@ -9,5 +9,6 @@ export {
   type PassCase,
   testGuardrail,
 } from "./guardrail-tester.ts";
+export { type MakeStore, storeConformance } from "./store-conformance.ts";
 export { type Logged, type TestHost, type TestHostOptions, testExchange, testHost } from "./test-host.ts";
 export { type VirtualClock, virtualClock } from "./virtual-clock.ts";

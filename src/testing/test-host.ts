@@ -19,7 +19,7 @@ export interface TestHost extends Host {
   readonly clock: VirtualClock;
   /** Lines so far, oldest first. */
   readonly logged: readonly Logged[];
-  /** Sums by name and label values: `acme_seen_total{input}`. A histogram's is of what it was given. */
+  /** Sums by name and label values: `acme_seen_total{input}`. A histogram's is of what it was given, a gauge's the last. */
   readonly counted: ReadonlyMap<string, number>;
 }
 
@@ -40,6 +40,12 @@ export function testHost({ plugin = "test", allow = ["127.0.0.0/8"] }: TestHostO
       return (value) => void counted.set(key, (counted.get(key) ?? 0) + value);
     },
   });
+  const shown = (name: string): MetricFamily => ({
+    series:
+      (...values) =>
+      (value) =>
+        void counted.set(`${name}{${values.join(",")}}`, value),
+  });
   const log =
     (level: keyof Logger) =>
     (fields: Readonly<Record<string, unknown>>, message: string): void =>
@@ -54,7 +60,7 @@ export function testHost({ plugin = "test", allow = ["127.0.0.0/8"] }: TestHostO
     random,
     log: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
     store: memoryStore({ clock, random, maxSessions: 100 }),
-    metrics: { counter: family, histogram: family },
+    metrics: { counter: family, histogram: family, gauge: shown },
     requestLog: { enabled: false, write() {} },
     http: guardedHttp({ clock, allow }),
   };

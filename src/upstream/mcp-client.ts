@@ -166,7 +166,8 @@ function readTool(tool: unknown): UpstreamTool | undefined {
   return {
     name,
     ...(typeof title === "string" ? { title } : {}),
-    description: typeof description === "string" ? description : "",
+    // Clients take one for granted.
+    description: typeof description === "string" && description !== "" ? description : name,
     inputSchema: { ...(isMap(inputSchema) ? inputSchema : {}), type: "object" },
     ...(isMap(outputSchema) && outputSchema["type"] === "object" ? { outputSchema } : {}),
     ...(isMap(annotations) ? { annotations } : {}),

@@ -6,8 +6,9 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
 import { diskFiles, type Files } from "../../src/state/file/files.ts";
+import { rate, spend } from "../../src/testing/store-claims.ts";
 import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
-import { rate, spend } from "../state/claims.ts";
+import { verifies } from "../spec/verifies.ts";
 import { listeningLog, openFileStore, settled, temporaryFolder } from "../state/file-kit.ts";
 import { begin, type Life, overrideOf, portrait, STEPS } from "../state/life.ts";
 import { diskError, type MemoryDisk, memoryDisk } from "../state/memory-files.ts";
@@ -141,59 +142,67 @@ function after(steps: number, sessionId: string): Promise<unknown> {
   return made;
 }
 
-test("a full disk is said once in the log, in health and in a gauge, and so is its end", async () => {
-  const gauges = new Map<string, () => number>();
-  const disk = memoryDisk();
-  const sick = await patient(disk, { gauge: (name, _, read) => void gauges.set(name, read) });
-  const degraded = (): number | undefined => gauges.get("sluice_state_degraded")?.();
-  assert.equal(degraded(), 0);
-  disk.weather = () => {
-    throw diskError("ENOSPC");
-  };
-  await live(sick);
-  assert.equal(degraded(), 1);
-  assert.deepEqual(await sick.life.store.health(), {
-    ok: false,
-    detail: "file: cannot write to the journal: ENOSPC; answering from memory",
-  });
-  disk.weather = () => {};
-  sick.clock.advance(60_000);
-  await settled(40);
-  assert.equal(degraded(), 0);
-  assert.deepEqual(sick.lines, [
-    "error state is no longer written to disk: what happens from now on would not outlive this process",
-    "info state is written to disk again, nothing that memory knew is lost",
-  ]);
-});
+verifies(
+  "state.file.disk-full",
+  "a full disk is said once in the log, in health and in a gauge, and so is its end",
+  async () => {
+    const gauges = new Map<string, () => number>();
+    const disk = memoryDisk();
+    const sick = await patient(disk, { gauge: (name, _, read) => void gauges.set(name, read) });
+    const degraded = (): number | undefined => gauges.get("sluice_state_degraded")?.();
+    assert.equal(degraded(), 0);
+    disk.weather = () => {
+      throw diskError("ENOSPC");
+    };
+    await live(sick);
+    assert.equal(degraded(), 1);
+    assert.deepEqual(await sick.life.store.health(), {
+      ok: false,
+      detail: "file: cannot write to the journal: ENOSPC; answering from memory",
+    });
+    disk.weather = () => {};
+    sick.clock.advance(60_000);
+    await settled(40);
+    assert.equal(degraded(), 0);
+    assert.deepEqual(sick.lines, [
+      "error state is no longer written to disk: what happens from now on would not outlive this process",
+      "info state is written to disk again, nothing that memory knew is lost",
+    ]);
+  },
+);
 
-test("with on_error refuse a full disk admits no call and changes nothing until it has room again", async () => {
-  const disk = memoryDisk();
-  const { life, clock } = await patient(disk, { onError: "refuse" });
-  const { store } = life;
-  const claims = [rate("r", 9), spend("s", 10)];
-  const under = await store.admit("under way", claims);
-  assert.ok(under.admitted && under.reservation !== undefined);
-  disk.weather = () => {
-    throw diskError("ENOSPC");
-  };
-  await store.settle(under.reservation, 7);
-  const refused = await store.admit("refused", claims);
-  assert.ok(!refused.admitted && refused.refused === "unavailable");
-  assert.equal(await store.sessions.open("o", undefined, 1000), "unavailable");
-  assert.equal(await store.overrides.put(overrideOf("k", true)), false);
-  assert.deepEqual(await store.overrides.list(), []);
-  assert.deepEqual(await store.health(), {
-    ok: false,
-    detail: "file: cannot write to the journal: ENOSPC; refusing calls",
-  });
-  disk.weather = () => {};
-  clock.advance(60_000);
-  await settled(40);
-  assert.ok((await store.admit("again", claims)).admitted);
-  assert.equal(await store.overrides.put(overrideOf("k", true)), true);
-  const sums = await settledSums(disk.kill());
-  assert.deepEqual(sums, [["s", 7 + 2]]);
-});
+verifies(
+  "state.file.disk-full",
+  "with on_error refuse a full disk admits no call and changes nothing until it has room again",
+  async () => {
+    const disk = memoryDisk();
+    const { life, clock } = await patient(disk, { onError: "refuse" });
+    const { store } = life;
+    const claims = [rate("r", 9), spend("s", 10)];
+    const under = await store.admit("under way", claims);
+    assert.ok(under.admitted && under.reservation !== undefined);
+    disk.weather = () => {
+      throw diskError("ENOSPC");
+    };
+    await store.settle(under.reservation, 7);
+    const refused = await store.admit("refused", claims);
+    assert.ok(!refused.admitted && refused.refused === "unavailable");
+    assert.equal(await store.sessions.open("o", undefined, 1000), "unavailable");
+    assert.equal(await store.overrides.put(overrideOf("k", true)), false);
+    assert.deepEqual(await store.overrides.list(), []);
+    assert.deepEqual(await store.health(), {
+      ok: false,
+      detail: "file: cannot write to the journal: ENOSPC; refusing calls",
+    });
+    disk.weather = () => {};
+    clock.advance(60_000);
+    await settled(40);
+    assert.ok((await store.admit("again", claims)).admitted);
+    assert.equal(await store.overrides.put(overrideOf("k", true)), true);
+    const sums = await settledSums(disk.kill());
+    assert.deepEqual(sums, [["s", 7 + 2]]);
+  },
+);
 
 async function settledSums(disk: MemoryDisk): Promise<(string | number)[][]> {
   const { life } = await patient(disk);

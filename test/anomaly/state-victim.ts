@@ -8,7 +8,7 @@ import { writeSync } from "node:fs";
 import { systemClock } from "../../src/base/clock.ts";
 import { fileStore } from "../../src/state/file.ts";
 import type { StateStore } from "../../src/state/store.ts";
-import { rate, spend } from "../state/claims.ts";
+import { rate, spend } from "../../src/testing/store-claims.ts";
 import { listeningLog } from "../state/file-kit.ts";
 import { auditRecordOf, overrideOf } from "../state/life.ts";
 import { seededFraction } from "../state/seeded.ts";

@@ -8,8 +8,8 @@ import fc from "fast-check";
 import { isPromise } from "../../src/plugin/index.ts";
 import { memoryStore } from "../../src/state/memory.ts";
 import type { Admission, StateStore, StoreClaim } from "../../src/state/store.ts";
+import { HOUR_MS, MINUTE_MS, rate, spend } from "../../src/testing/store-claims.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
-import { HOUR_MS, MINUTE_MS, rate, spend } from "./claims.ts";
 import { countingRandom } from "./counting-random.ts";
 import { fullestSpan, NaiveStore } from "./naive-store.ts";
 

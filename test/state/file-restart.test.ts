@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StateStore } from "../../src/state/store.ts";
+import { HOUR_MS, MINUTE_MS, rate, spend } from "../../src/testing/store-claims.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
-import { HOUR_MS, MINUTE_MS, rate, spend } from "./claims.ts";
+import { verifies } from "../spec/verifies.ts";
 import { listeningLog, openFileStore, settled } from "./file-kit.ts";
 import { auditRecordOf, begin, type Life, portrait, STEPS, settledIn } from "./life.ts";
 import { diskError, type MemoryDisk, memoryDisk } from "./memory-files.ts";
@@ -54,22 +55,26 @@ async function lived(): Promise<Lived> {
   return { disk, life, marks };
 }
 
-test("after kill -9 everything is as it was, and calls under way are settled at their input estimate", async () => {
-  const { disk, life } = await lived();
-  const lines: string[] = [];
-  const store = await openOn(disk.kill(), { log: listeningLog(lines) });
-  assert.deepEqual(lines, ["warn a call that a crash cut off is settled at its input estimate"]);
-  const [killed, alive] = [await portrait({ ...life, store }), await portrait(life)];
-  assert.equal(await settledIn(store, "endpoint"), 700 + 450 + 10);
-  assert.deepEqual(killed, {
-    ...Object(alive),
-    settled: [
-      ["endpoint", 1160],
-      ["token", 1160],
-    ],
-  });
-  await store.close();
-});
+verifies(
+  "budget.crash",
+  "after kill -9 everything is as it was, and calls under way are settled at their input estimate",
+  async () => {
+    const { disk, life } = await lived();
+    const lines: string[] = [];
+    const store = await openOn(disk.kill(), { log: listeningLog(lines) });
+    assert.deepEqual(lines, ["warn a call that a crash cut off is settled at its input estimate"]);
+    const [killed, alive] = [await portrait({ ...life, store }), await portrait(life)];
+    assert.equal(await settledIn(store, "endpoint"), 700 + 450 + 10);
+    assert.deepEqual(killed, {
+      ...Object(alive),
+      settled: [
+        ["endpoint", 1160],
+        ["token", 1160],
+      ],
+    });
+    await store.close();
+  },
+);
 
 test("after a second kill -9, at once or later, nothing is counted twice", async () => {
   const { disk, life } = await lived();

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
-import { storeConformance } from "./conformance.ts";
+import { storeConformance } from "../../src/testing/store-conformance.ts";
 import { openFileStore } from "./file-kit.ts";
 
 const root = mkdtempSync(join(tmpdir(), "sluice-state-"));

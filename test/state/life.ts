@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { isPromise, type OpenSession } from "../../src/plugin/index.ts";
 import type { Admission, AuditRecord, Override, Reservation, StateStore } from "../../src/state/store.ts";
-import { HOUR_MS, rate, spend } from "./claims.ts";
+import { HOUR_MS, rate, spend } from "../../src/testing/store-claims.ts";
 
 const OWNER = "chat/owner";
 const TTL_MS = 600_000;

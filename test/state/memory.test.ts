@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isPromise } from "../../src/plugin/index.ts";
 import { memoryStore } from "../../src/state/memory.ts";
+import { rate, spend } from "../../src/testing/store-claims.ts";
+import { storeConformance } from "../../src/testing/store-conformance.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
-import { rate, spend } from "./claims.ts";
-import { storeConformance } from "./conformance.ts";
 import { countingRandom } from "./counting-random.ts";
 
 storeConformance("memory", async (clock) =>

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { RateTable } from "../../src/state/rate-table.ts";
 import type { StoreClaim } from "../../src/state/store.ts";
-import { HOUR_MS, MINUTE_MS, rate } from "./claims.ts";
+import { HOUR_MS, MINUTE_MS, rate } from "../../src/testing/store-claims.ts";
 
 function take(table: RateTable, claims: readonly StoreClaim[], nowMs: number) {
   const refusal = table.check(claims, nowMs);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RATE_RUNS_MAX, RateWindow } from "../../src/state/rate-window.ts";
-import { HOUR_MS, MINUTE_MS } from "./claims.ts";
+import { HOUR_MS, MINUTE_MS } from "../../src/testing/store-claims.ts";
 
 test("a window that grows while it wraps around keeps every call", () => {
   const window = new RateWindow("key", 10);

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { monthOf, nextMonthMs } from "../../src/base/month.ts";
 import { LEASE_MS, type Reservation, type StateStore } from "../../src/state/store.ts";
+import { spend } from "../../src/testing/store-claims.ts";
 import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
-import { spend } from "./claims.ts";
 import { openStore, redisTests } from "./redis-server.ts";
 
 const ESTIMATE = 400;

@@ -4,8 +4,8 @@ import { monthOf } from "../../src/base/month.ts";
 import { ENDS_MAX } from "../../src/state/redis/ledger.ts";
 import type { RedisStoreOptions } from "../../src/state/redis.ts";
 import type { Reservation, StateStore } from "../../src/state/store.ts";
+import { rate, spend } from "../../src/testing/store-claims.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
-import { rate, spend } from "./claims.ts";
 import { type CuttingProxy, cuttingProxy } from "./redis-proxy.ts";
 import { ask, auditRecord, listeningLog, openStore, redisTests } from "./redis-server.ts";
 

@@ -3,7 +3,7 @@
  * Says as one line of JSON what it holds. Run by a test, never for itself.
  */
 import { systemClock } from "../../src/base/clock.ts";
-import { spend } from "./claims.ts";
+import { spend } from "../../src/testing/store-claims.ts";
 import { openStore } from "./redis-server.ts";
 
 const [url = "", keyPrefix = ""] = process.argv.slice(2);

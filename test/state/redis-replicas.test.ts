@@ -7,8 +7,8 @@ import type { Message, OpenSession } from "../../src/plugin/index.ts";
 import { SESSION_LEASE_MS } from "../../src/state/redis/session-scripts.ts";
 import type { RedisStoreOptions } from "../../src/state/redis.ts";
 import { LEASE_MS, SESSION_WAITERS_MAX, type StateStore } from "../../src/state/store.ts";
+import { MINUTE_MS, rate, spend } from "../../src/testing/store-claims.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
-import { MINUTE_MS, rate, spend } from "./claims.ts";
 import { fullestSpan } from "./naive-store.ts";
 import { ask, auditRecord, openStore, redisTests } from "./redis-server.ts";
 

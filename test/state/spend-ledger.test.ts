@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SpendLedger } from "../../src/state/spend-ledger.ts";
 import type { Reservation } from "../../src/state/store.ts";
-import { spend } from "./claims.ts";
+import { spend } from "../../src/testing/store-claims.ts";
 
 const NOVEMBER_MS = Date.UTC(2026, 10, 3);
 

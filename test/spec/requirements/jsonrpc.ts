@@ -49,9 +49,9 @@ export const JSONRPC = {
     "mcp.call":
       "A call runs the endpoint's whole chain; with an output_schema its answer is structured content too.",
     "mcp.unknown": "An unknown or inactive tool is -32602.",
-    "mcp.codes.limits": "429 and 402 are -32000 with data {status, scope, retry_after}.",
-    "mcp.codes.422": "422 is -32602.",
-    "mcp.codes.5xx": "502, 503 and 500 are -32603.",
+    "mcp.codes.limits": "Statuses 429 and 402 are -32000 with data {status, scope, retry_after}.",
+    "mcp.codes.422": "Status 422 is -32602.",
+    "mcp.codes.5xx": "Statuses 502, 503 and 500 are -32603.",
     "mcp.progress": "A client that asks for progress and takes events hears of it.",
     "mcp.gone": "A client that leaves, or a call out of time, ends the work on it.",
     "mcp.upstream.tools": "Tools of upstream MCP servers are listed as `<server>__<tool>`.",

@@ -56,8 +56,6 @@ export const LIMITS = {
   }),
   ...rules("CONTRACT 6", {
     "budget.estimate.expected": "`budget_estimate: expected` reserves the 95th percentile of recent answers.",
-  }),
-  ...later(3, "CONTRACT 6", {
     "budget.crash":
       "After a crash an open reservation is settled at its input estimate, marked as estimated.",
   }),

@@ -1,5 +1,5 @@
 /** Rules of server-side conversations. */
-import { later, rules } from "./rule.ts";
+import { rules } from "./rule.ts";
 
 export const SESSIONS = {
   ...rules("SPEC Resources", {
@@ -34,12 +34,10 @@ export const SESSIONS = {
   }),
   ...rules("CONTRACT 7", {
     "session.delete": "`DELETE /api/{project}/sessions/{id}` ends a session with 204.",
+    "state.file.crash": "With the file store nothing that a client was answered for is lost by kill -9.",
+    "state.file.disk-full": "A full disk degrades loudly or refuses, as `state.on_error` says.",
     "session.lru": "At `state.max_sessions` the least recently used session goes first.",
     "state.redis.shared": "With the Redis store limits and budgets hold over all replicas.",
     "state.redis.lost": "A lost Redis gets `state.on_unavailable`: deny (503) or allow.",
-  }),
-  ...later(3, "CONTRACT 7", {
-    "state.file.crash": "With the file store nothing that a client was answered for is lost by kill -9.",
-    "state.file.disk-full": "A full disk degrades loudly or refuses, as `state.on_error` says.",
   }),
 };

@@ -1,8 +1,7 @@
 /** What every store promises of overrides and the audit log. */
 import assert from "node:assert/strict";
-import type { JsonValue } from "../../src/plugin/index.ts";
-import type { AuditRecord, Override } from "../../src/state/store.ts";
-import { NOVEMBER_MS, type On } from "./conformance-kit.ts";
+import type { AuditRecord, JsonValue, Override } from "../plugin/index.ts";
+import { NOVEMBER_MS, type On } from "./store-conformance-kit.ts";
 
 function override(key: string, value: JsonValue): Override {
   return { key, value, replaced: null, actor: "ops", setAtMs: NOVEMBER_MS };

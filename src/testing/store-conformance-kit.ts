@@ -1,9 +1,15 @@
 /** What every part of the conformance suite is written with. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import type { Message, OpenSession } from "../../src/plugin/index.ts";
-import type { Admission, Reservation, StateStore, StoreClaim } from "../../src/state/store.ts";
-import type { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import type {
+  Admission,
+  Message,
+  OpenSession,
+  Reservation,
+  StateStore,
+  StoreClaim,
+} from "../plugin/index.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
 
 export const NOVEMBER_MS = Date.UTC(2026, 10, 3, 9);
 export const TTL_MS = 600_000;

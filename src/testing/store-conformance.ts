@@ -4,10 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Clock } from "../../src/plugin/index.ts";
-import type { StateStore } from "../../src/state/store.ts";
-import { virtualClock } from "../../src/testing/virtual-clock.ts";
-import { HOUR_MS, MINUTE_MS, rate, spend } from "./claims.ts";
+import type { Clock, StateStore } from "../plugin/index.ts";
+import { HOUR_MS, MINUTE_MS, rate, spend } from "./store-claims.ts";
 import {
   admitted,
   NOVEMBER_MS,
@@ -17,9 +15,10 @@ import {
   reserved,
   TTL_MS,
   turn,
-} from "./conformance-kit.ts";
-import { auditPromises, overridePromises } from "./conformance-records.ts";
-import { conversationPromises } from "./conformance-sessions.ts";
+} from "./store-conformance-kit.ts";
+import { auditPromises, overridePromises } from "./store-conformance-records.ts";
+import { conversationPromises } from "./store-conformance-sessions.ts";
+import { virtualClock } from "./virtual-clock.ts";
 
 /** Makes an empty store on the clock given. */
 export type MakeStore = (clock: Clock) => Promise<StateStore>;
