@@ -15,7 +15,7 @@ export const call = definePlugin<object>({
   schema: { type: "object", additionalProperties: false },
   examples: [{}],
   setup(_options, host) {
-    const circuits = new Circuits(host.clock, host.log);
+    const circuits = new Circuits(host);
     return {
       call: (x, targets) => {
         const primary = targets[0];

@@ -2,7 +2,7 @@
  * Circuit breakers, one for each model of each credential: a target that keeps failing is left alone for a while, so
  * that calls with another entry do not wait for it (CONTRACT section 5). Knows targets and time, nothing of calls.
  */
-import type { Clock, Logger, Target } from "sluice/plugin";
+import type { Clock, Host, Logger, MetricFamily, Target } from "sluice/plugin";
 
 /** Failures in a row, of the kind that moves on, after which a target is skipped. */
 const FAILURES_MAX = 5;
@@ -21,12 +21,18 @@ interface Circuit {
 export class Circuits {
   readonly #clock: Clock;
   readonly #log: Logger;
+  readonly #open: MetricFamily;
   /** A credential's provider object stands for it, over all endpoints and reloads that leave it as it is. */
   readonly #ofClient = new WeakMap<Target["client"], Map<string, Circuit>>();
 
-  constructor(clock: Clock, log: Logger) {
+  constructor({ clock, log, metrics }: Pick<Host, "clock" | "log" | "metrics">) {
     this.#clock = clock;
     this.#log = log;
+    this.#open = metrics.gauge("sluice_circuit_open", "1 while a target is left out", [
+      "provider",
+      "model",
+      "credential",
+    ]);
   }
 
   /** False: leave it out, if there is another. True may make `who` the trial, who then says how it went. */
@@ -42,7 +48,10 @@ export class Circuits {
   succeeded(target: Target): void {
     const circuit = this.#find(target);
     if (circuit === undefined) return;
-    if (circuit.openUntilMs !== 0) this.#tell(target, "a target answers again");
+    if (circuit.openUntilMs !== 0) {
+      this.#tell(target, "a target answers again");
+      this.#show(target, 0);
+    }
     circuit.failures = 0;
     circuit.openUntilMs = 0;
     circuit.trial = undefined;
@@ -58,6 +67,11 @@ export class Circuits {
     // Calls that were under way when it opened say nothing new; the trial does, and so does a call that had no choice.
     if (opens || (circuit.openUntilMs !== 0 && circuit.openUntilMs <= nowMs)) {
       circuit.openUntilMs = nowMs + OPEN_MS;
+      this.#show(target, 1);
+      // Whoever comes next may try it, also when nobody does, or a reload has put another credential in its place.
+      this.#clock.after(OPEN_MS, () => {
+        if (circuit.openUntilMs <= this.#clock.monotonicMs()) this.#show(target, 0);
+      });
     }
     if (circuit.trial === who) circuit.trial = undefined;
   }
@@ -81,6 +95,10 @@ export class Circuits {
     const circuit: Circuit = { failures: 0, openUntilMs: 0, trial: undefined };
     models.set(target.model, circuit);
     return circuit;
+  }
+
+  #show({ provider, model, credential }: Target, open: 0 | 1): void {
+    this.#open.series(provider, model, credential)(open);
   }
 
   #tell({ provider, model, credential }: Target, message: string): void {

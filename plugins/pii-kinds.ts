@@ -16,7 +16,7 @@ interface KindWords {
 
 export const KIND_WORDS: Readonly<Record<PiiKind, KindWords>> = {
   email: { label: "email", mask: "[EMAIL]", charactersMax: 254 },
-  phone: { label: "phone number", mask: "[PHONE]", charactersMax: 48 },
+  phone: { label: "phone number", mask: "[PHONE]", charactersMax: 58 },
   credit_card: { label: "credit card", mask: "[CREDIT_CARD]", charactersMax: 24 },
   ssn: { label: "SSN", mask: "[SSN]", charactersMax: 12 },
   iban: { label: "IBAN", mask: "[IBAN]", charactersMax: 44 },

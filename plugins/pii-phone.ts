@@ -20,6 +20,9 @@ const VERSION = /^\d{1,3}(?:\.\d+)*\.\d\.|^\d\.\d/;
 /** `x036`, `ext. 12`: belongs to the number before it. */
 const EXTENSION = /[ ,]{0,2}(?:x|ext\.?|extension) ?\d{1,5}(?!\d)/iy;
 
+/** Longest number with its separators; an extension comes on top. */
+const FORM_CHARACTERS_MAX = 40;
+
 /** How far before a number a word may stand that says it is a telephone number, in code units. */
 const CONTEXT_CHARACTERS = 48;
 
@@ -34,7 +37,7 @@ export interface NumberRun {
 /** Length of the telephone number that begins at `offset` of the run; 0: none does. */
 export function phoneLength(run: NumberRun, offset: number): number {
   const length = formLength(run, offset);
-  if (length === 0) return 0;
+  if (length === 0 || length > FORM_CHARACTERS_MAX) return 0;
   EXTENSION.lastIndex = run.start + offset + length;
   return length + (EXTENSION.exec(run.text)?.[0].length ?? 0);
 }

@@ -2,6 +2,7 @@
  * Finds personal data in a text. Looks closely only where a sign of it stands (an @, a digit, a colon), each close
  * look is bounded, and so any text takes time in proportion to its length.
  */
+import { ipv4Length, ipv6Around } from "./pii-address.ts";
 import {
   ibanChecksumHolds,
   ibanLength,
@@ -55,6 +56,12 @@ const ASCII_DOMAIN =
   /(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}(?:xn--[a-z0-9-]{1,59}|[a-z]{2,24})(?![\w-])/iy;
 /** `https://name:word@host`: the way into a URL, not a mailbox. */
 const URL_LOGIN = /:\/\/[^\s/@]*$/;
+/** `Copyright (c) 2013 Ada Example <…`: whoever signs a licence has made the address public. */
+const SIGNED = /(?:copyright|\(c\)|©)[ (c)©:,]{0,8}(?:19|20)\d\d\b[^\n]*$/i;
+const SIGNED_CHARACTERS = 120;
+/** Mailboxes of offices: nobody's own. */
+const OFFICE =
+  /^(?:no-?reply|do-?not-?reply|abuse|postmaster|hostmaster|webmaster|mailer-daemon|security|conduct|opencode|opensource|sponsorships?)@/i;
 /** `icon@2x.png`: a file, not a domain. */
 const FILE_ENDING = /\.(?:png|jpe?g|gif|svg|webp|ico|css|js|ts|map|json|md|tgz|zip)$/i;
 
@@ -70,34 +77,23 @@ function findEmails(text: string, found: Finding[]): void {
     const end = at + 1 + domain.length;
     // `git@host:path` names a repository.
     if (domain === "" || FILE_ENDING.test(domain) || (local === "git" && text[end] === ":")) continue;
-    if (URL_LOGIN.test(before)) continue;
-    found.push({ kind: "email", start: at - local.length, end });
+    const start = at - local.length;
+    if (URL_LOGIN.test(before) || OFFICE.test(text.slice(start, at + 1))) continue;
+    if (end - start > KIND_WORDS.email.charactersMax) continue;
+    if (SIGNED.test(text.slice(Math.max(0, start - SIGNED_CHARACTERS), start))) continue;
+    found.push({ kind: "email", start, end });
   }
 }
-
-const IPV6_CHARACTERS = /[0-9a-f:]{2,39}/iy;
 
 function findIpv6(text: string, found: Finding[]): void {
   let end = 0;
   for (let colon = text.indexOf(":"); colon !== -1; colon = text.indexOf(":", Math.max(end, colon + 1))) {
-    // A time, a label, a port: most colons have no hex digit or colon on both sides.
-    if (!isHexDigit(text.charCodeAt(colon + 1)) && text[colon + 1] !== ":") continue;
-    let start = colon;
-    while (start > end && colon - start < 4 && isHexDigit(text.charCodeAt(start - 1))) start--;
-    const run = matchAt(IPV6_CHARACTERS, text, start).replace(/(?<!:):$/, "");
-    end = start + run.length;
-    if (isWordAt(text, start - 1) || isWordAt(text, end) || !isIpv6(run)) continue;
-    found.push({ kind: "ip_address", start, end });
+    const run = ipv6Around(text, colon, end);
+    if (run === undefined) continue;
+    end = run.end;
+    if (!run.isAddress || isWordAt(text, run.start - 1) || isWordAt(text, end)) continue;
+    found.push({ kind: "ip_address", start: run.start, end });
   }
-}
-
-/** An address of a machine: eight groups, or fewer around one `::`. Loopback and bare prefixes name no machine. */
-function isIpv6(run: string): boolean {
-  if (!/\d/.test(run) || /:::|::.*::/.test(run) || /[0-9a-f]{5}/i.test(run)) return false;
-  const groups = run.split(":").filter((group) => group !== "");
-  if (run.includes("::")) return groups.length >= 2 && groups.length <= 7 && (groups[0]?.length ?? 0) >= 3;
-  // Eight groups of two are a hardware address.
-  return groups.length === 8 && run.split(":").length === 8 && groups.some((group) => group.length !== 2);
 }
 
 const DIGIT = "0-9\uff10-\uff19\u0660-\u0669\u06f0-\u06f9";
@@ -143,8 +139,8 @@ function asciiOf(char: string): string {
 /** Gives each group of digits, from left to right, to the first kind that takes it. */
 function classify(run: NumberRun, kinds: ReadonlySet<PiiKind>, found: Finding[]): void {
   const { text, start, plain } = run;
-  if (isWordAt(text, start - 1)) return;
-  let offset = 0;
+  // Digits that end a word are part of it; those after a blank are not.
+  let offset = isWordAt(text, start - 1) ? afterBlank(plain) : 0;
   while (offset < plain.length) {
     const [kind, length] = kindAt(run, offset, kinds);
     if (kind !== undefined && !isWordAt(text, start + offset + length)) {
@@ -156,6 +152,11 @@ function classify(run: NumberRun, kinds: ReadonlySet<PiiKind>, found: Finding[])
     if (group === undefined) return;
     offset += Math.max(1, group.length);
   }
+}
+
+function afterBlank(plain: string): number {
+  const blank = plain.indexOf(" ");
+  return blank === -1 ? plain.length : blank + 1;
 }
 
 /** The rest of a group and what separates it from the next. */
@@ -172,7 +173,8 @@ function kindAt(
   if (card > 0) return ["credit_card", card];
   const ssn = kinds.has("ssn") ? ssnLength(run, at) : 0;
   if (ssn > 0) return ["ssn", ssn];
-  const ip = kinds.has("ip_address") ? ipv4Length(run, at) : 0;
+  const place = { text: run.text, at: run.start + at };
+  const ip = kinds.has("ip_address") ? ipv4Length(run.plain, at, place) : 0;
   if (ip > 0) return ["ip_address", ip];
   const phone = kinds.has("phone") ? phoneLength(run, at) : 0;
   return phone > 0 ? ["phone", phone] : NOTHING;
@@ -208,23 +210,6 @@ function ssnLength({ text, start, plain }: NumberRun, at: number): number {
   return SAYS_SSN.test(text.slice(Math.max(0, start - 48), start)) ? other.length : 0;
 }
 
-const OCTET = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
-const IPV4 = new RegExp(`${OCTET}(?:\\.${OCTET}){3}(?!\\.?\\d)`, "y");
-/** Loopback, "any", netmasks, and networks written like hosts (also the likes of `Chrome/120.0.0.0`). */
-const NO_MACHINE = /^(?:127|0|255)\.|\.0\.0\.0$/;
-/** `1.2.3.4` may as well be a version: here words must speak for an address. */
-const LIKE_A_VERSION = /^\d(?:\.\d){3}$/;
-const SAYS_ADDRESS = /\b(?:ip|ipv4|address|host|server|dns|ping|client|from)\b[^\n]{0,24}$|:\/\/$/i;
-
-function ipv4Length({ text, start, plain }: NumberRun, at: number): number {
-  if (plain[at - 1] === "." || /[A-Za-z][-_]$/.test(text.slice(Math.max(0, start + at - 2), start + at)))
-    return 0;
-  const found = matchAt(IPV4, plain, at);
-  if (found === "" || NO_MACHINE.test(found)) return 0;
-  const before = text.slice(Math.max(0, start + at - 32), start + at);
-  return LIKE_A_VERSION.test(found) && !SAYS_ADDRESS.test(before) ? 0 : found.length;
-}
-
 /** Length of the IBAN that begins at `at`, blanks and dashes between its characters included; 0: none does. */
 function ibanAt(text: string, at: number): number {
   if (at < 0 || !isLetter(text.charCodeAt(at + 1)) || isWordAt(text, at - 1)) return 0;
@@ -249,10 +234,6 @@ function matchAt(sticky: RegExp, text: string, at: number): string {
 
 function isLetter(code: number): boolean {
   return (code | 32) >= 97 && (code | 32) <= 122;
-}
-
-function isHexDigit(code: number): boolean {
-  return (code >= 48 && code <= 57) || ((code | 32) >= 97 && (code | 32) <= 102);
 }
 
 /** True when a letter, digit or underscore stands there; scripts without blanks between words do not count. */

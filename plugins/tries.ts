@@ -111,8 +111,17 @@ export class Tries {
   }
 
   #file({ provider, model, credential }: Target): void {
-    this.#startedMs = this.#host.clock.monotonicMs();
-    this.#current = { provider, model, credential, outcome: GIVEN_UP, status: undefined, durationMs: 0 };
+    const { clock } = this.#host;
+    this.#startedMs = clock.monotonicMs();
+    this.#current = {
+      provider,
+      model,
+      credential,
+      outcome: GIVEN_UP,
+      status: undefined,
+      startedAtMs: clock.nowMs(),
+      durationMs: 0,
+    };
     this.x.attempts.push(this.#current);
   }
 

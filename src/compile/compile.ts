@@ -6,7 +6,7 @@ import type { UpstreamClient } from "../upstream/client.ts";
 import { BUILT_IN } from "./builtin.ts";
 import { type CompileContext, CompileError } from "./context.ts";
 import { builtIn, compileEndpoint, finishSteps, recordHooks, requestSteps, thirdParty } from "./endpoint.ts";
-import { edited } from "./guardrail.ts";
+import { edited } from "./guardrail-edits.ts";
 import { makeHost, type Platform } from "./host.ts";
 import type { InstancePool } from "./instances.ts";
 import type { CompiledConfig, CompiledEndpoint, CompiledProject } from "./model.ts";

@@ -1,52 +1,59 @@
 /**
- * Guards a streamed answer: holds back as much text as the guardrail's longest match may need, so that a match across
- * chunks is seen whole and nothing of it has reached the client. Works by the same `judge` as everything else.
+ * The text of a streamed answer on its way through a guardrail: holds back as much as the guardrail's longest match may
+ * need, so that a match across chunks is seen whole and nothing of it has reached the client.
  */
-import type { ChatChunk, ChunkHook, Edit, Exchange, GatewayError, MaybePromise } from "../plugin/index.ts";
-import { andThen, isGatewayError, isPromise, refuse, textChunk } from "../plugin/index.ts";
-import { edited, type GuardContext, type Judgement, judge } from "./guardrail.ts";
+import type { Edit, Exchange, GatewayError, MaybePromise, TextAbout } from "../plugin/index.ts";
+import { andThen, isGatewayError, refuse } from "../plugin/index.ts";
+import { type GuardContext, type Judgement, judge } from "./guardrail.ts";
+import { edited } from "./guardrail-edits.ts";
 
 /** Longest window a guardrail may declare, in UTF-16 code units. */
 export const WINDOW_MAX = 8192;
 /** A guardrail that wants the whole answer gets at most this much, in UTF-16 code units. */
 export const HELD_MAX = 1_048_576;
 
-export function windowHook(context: GuardContext, x: Exchange): ChunkHook {
-  const declared = context.guardrail.window ?? "whole";
-  if (declared === 0) return new PassingWindow(context, x);
-  const window = declared === "whole" ? HELD_MAX : Math.min(declared, WINDOW_MAX);
-  return new HeldWindow(context, x, window);
+export interface TextWindow {
+  /** Code units that have come. */
+  readonly characters: number;
+  /** More text came: what may go out now. */
+  push(text: string): MaybePromise<string | GatewayError>;
+  /** All text has come: what was held back. */
+  rest(): MaybePromise<string | GatewayError>;
 }
 
-/** A guardrail that needs no text held back (it only counts, say) sees each chunk and lets the provider's bytes pass. */
-class PassingWindow implements ChunkHook {
+export function textWindow(context: GuardContext, x: Exchange): TextWindow {
+  const declared = context.guardrail.window ?? "whole";
+  if (declared === 0) return new NoWindow(context, x);
+  return new HeldWindow(context, x, declared === "whole" ? HELD_MAX : Math.min(declared, WINDOW_MAX));
+}
+
+export function heldTooLong(): GatewayError {
+  return refuse(422, "answer_too_long", `Response blocked: longer than ${HELD_MAX} characters.`);
+}
+
+/** For a guardrail that needs no text held back (it only counts, say): it sees each piece as it comes. */
+class NoWindow implements TextWindow {
   readonly #context: GuardContext;
   readonly #exchange: Exchange;
-  #characters = 0;
+  characters = 0;
 
   constructor(context: GuardContext, x: Exchange) {
     this.#context = context;
     this.#exchange = x;
   }
 
-  chunk(chunk: ChatChunk): MaybePromise<ChatChunk | GatewayError> {
-    if (chunk.text === "") return chunk;
-    this.#characters += chunk.text.length;
-    const judgement = judge(this.#context, chunk.text, {
-      side: "output",
-      role: "assistant",
-      totalCharacters: this.#characters,
-      partial: true,
-      exchange: this.#exchange,
-    });
-    return andThen(judgement, (settled) => {
-      if (isGatewayError(settled)) return settled;
-      return settled.length === 0 ? chunk : { ...chunk, raw: undefined, text: edited(chunk.text, settled) };
-    });
+  push(text: string): MaybePromise<string | GatewayError> {
+    this.characters += text.length;
+    const judgement = judge(this.#context, text, aboutStream(this.#exchange, this.characters, true));
+    return andThen(judgement, (settled) => (isGatewayError(settled) ? settled : edited(text, settled)));
+  }
+
+  rest(): string {
+    return "";
   }
 }
 
-class HeldWindow implements ChunkHook {
+class HeldWindow implements TextWindow {
   readonly #context: GuardContext;
   readonly #exchange: Exchange;
   readonly #window: number;
@@ -54,7 +61,7 @@ class HeldWindow implements ChunkHook {
   #before = "";
   /** Text not yet released. */
   #held = "";
-  #characters = 0;
+  characters = 0;
 
   constructor(context: GuardContext, x: Exchange, window: number) {
     this.#context = context;
@@ -62,48 +69,21 @@ class HeldWindow implements ChunkHook {
     this.#window = window;
   }
 
-  chunk(chunk: ChatChunk): MaybePromise<ChatChunk | GatewayError | null> {
-    if (chunk.text === "") return chunk;
-    this.#held += chunk.text;
-    this.#characters += chunk.text.length;
-    if (this.#held.length <= this.#window) return this.#withoutText(chunk);
-    if (this.#window >= HELD_MAX) {
-      return refuse(422, "answer_too_long", `Response blocked: longer than ${HELD_MAX} characters.`);
-    }
-    const released = this.#release(true);
-    if (isPromise(released)) return released.then((text) => this.#passed(chunk, text));
-    return this.#passed(chunk, released);
+  push(text: string): MaybePromise<string | GatewayError> {
+    this.#held += text;
+    this.characters += text.length;
+    if (this.#held.length <= this.#window) return "";
+    if (this.#window >= HELD_MAX) return heldTooLong();
+    return this.#release(true);
   }
 
-  end(): MaybePromise<ChatChunk | GatewayError | null> {
-    if (this.#characters === 0) return null;
-    return andThen(this.#release(false), (text) =>
-      isGatewayError(text) ? text : text === "" ? null : textChunk(text),
-    );
-  }
-
-  #passed(chunk: ChatChunk, text: string | GatewayError): ChatChunk | GatewayError | null {
-    if (isGatewayError(text)) return text;
-    return { ...chunk, raw: undefined, text };
-  }
-
-  /** What else the event says (its finish reason, say) goes on; its text waits. */
-  #withoutText(chunk: ChatChunk): ChatChunk | null {
-    if (chunk.finishReason === undefined && chunk.usage === undefined && chunk.toolCalls === undefined) {
-      return null;
-    }
-    return { ...chunk, raw: undefined, text: "" };
+  rest(): MaybePromise<string | GatewayError> {
+    return this.characters === 0 ? "" : this.#release(false);
   }
 
   #release(partial: boolean): MaybePromise<string | GatewayError> {
     const text = this.#before + this.#held;
-    const judgement = judge(this.#context, text, {
-      side: "output",
-      role: "assistant",
-      totalCharacters: this.#characters,
-      partial,
-      exchange: this.#exchange,
-    });
+    const judgement = judge(this.#context, text, aboutStream(this.#exchange, this.characters, partial));
     return andThen(judgement, (settled) => this.#cut(text, settled, partial));
   }
 
@@ -126,6 +106,10 @@ class HeldWindow implements ChunkHook {
     this.#before = text.slice(wholeWordsFrom(text, Math.max(0, to - this.#window), to), to);
     return released;
   }
+}
+
+function aboutStream(exchange: Exchange, totalCharacters: number, partial: boolean): TextAbout {
+  return { side: "output", role: "assistant", totalCharacters, partial, exchange };
 }
 
 const WORD_UNIT = /[\p{L}\p{M}\p{N}\p{Cs}_]/u;

@@ -4,22 +4,20 @@
  */
 import type { GuardrailUse } from "../config/model.ts";
 import type {
-  ChatResult,
   Clock,
-  Content,
   Edit,
-  Exchange,
   GatewayError,
   Guardrail,
   Hooks,
   Logger,
   MaybePromise,
-  Message,
   TextAbout,
   Verdict,
 } from "../plugin/index.ts";
-import { andThen, charactersOf, isGatewayError, isPromise, reject } from "../plugin/index.ts";
-import { windowHook } from "./guardrail-window.ts";
+import { isPromise, reject } from "../plugin/index.ts";
+import { restorable } from "./guardrail-masks.ts";
+import { GuardedStream } from "./guardrail-stream.ts";
+import { guardAnswer, guardInput } from "./guardrail-texts.ts";
 
 /** What a guardrail's use is run with. */
 export interface GuardContext {
@@ -40,87 +38,9 @@ export function guardrailHooks(context: GuardContext): Hooks {
   return {
     request: on.includes("input") ? (x) => guardInput(context, x) : undefined,
     response: on.includes("output") ? (x, result) => guardAnswer(context, x, result) : undefined,
-    stream: on.includes("output") ? (x) => windowHook(context, x) : undefined,
+    stream: on.includes("output") ? (x) => new GuardedStream(context, x) : undefined,
     close: context.guardrail.close === undefined ? undefined : () => context.guardrail.close?.(),
   };
-}
-
-/** Where a text of a call stands: the whole content of a message, or one part of it. */
-interface Place {
-  readonly message: number;
-  readonly part: number;
-}
-
-/** Every text of every message in turn; a later guardrail sees what this one masked (CONTRACT section 4). */
-function guardInput(
-  context: GuardContext,
-  x: Exchange,
-  from: Place = { message: 0, part: 0 },
-): MaybePromise<undefined | GatewayError> {
-  let part = from.part;
-  for (let i = from.message; i < x.messages.length; i++, part = 0) {
-    const message = x.messages[i];
-    if (message === undefined) break;
-    const parts = typeof message.content === "string" ? 1 : message.content.length;
-    for (; part < parts; part++) {
-      const text = textAt(message, part);
-      if (text === undefined) continue;
-      const place = { message: i, part };
-      const judgement = judge(context, text, aboutInput(x, message.role));
-      if (isPromise(judgement)) {
-        return judgement.then(
-          (settled) =>
-            apply(x, place, text, settled) ?? guardInput(context, x, { message: i, part: place.part + 1 }),
-        );
-      }
-      const refusal = apply(x, place, text, judgement);
-      if (refusal !== undefined) return refusal;
-    }
-  }
-  return undefined;
-}
-
-function aboutInput(x: Exchange, role: Message["role"]): TextAbout {
-  const totalCharacters = x.messages === x.received ? x.receivedCharacters : charactersOf(x.messages);
-  return { side: "input", role, totalCharacters, partial: false, exchange: x };
-}
-
-/** undefined: a part that is no text. */
-function textAt({ content }: Message, part: number): string | undefined {
-  if (typeof content === "string") return content;
-  const found = content[part];
-  return found?.type === "text" ? found.text : undefined;
-}
-
-function apply(x: Exchange, at: Place, text: string, judgement: Judgement): GatewayError | undefined {
-  if (isGatewayError(judgement)) return judgement;
-  const message = x.messages[at.message];
-  if (judgement.length === 0 || message === undefined) return undefined;
-  const masked = edited(text, judgement);
-  const content: Content =
-    typeof message.content === "string"
-      ? masked
-      : message.content.toSpliced(at.part, 1, { type: "text", text: masked });
-  x.messages = x.messages.toSpliced(at.message, 1, { ...message, content });
-  return undefined;
-}
-
-function guardAnswer(
-  context: GuardContext,
-  x: Exchange,
-  result: ChatResult,
-): MaybePromise<ChatResult | GatewayError> {
-  const about: TextAbout = {
-    side: "output",
-    role: "assistant",
-    totalCharacters: result.content.length,
-    partial: false,
-    exchange: x,
-  };
-  return andThen(judge(context, result.content, about), (judgement) => {
-    if (isGatewayError(judgement)) return judgement;
-    return judgement.length === 0 ? result : { ...result, content: edited(result.content, judgement) };
-  });
 }
 
 /** Asks the guardrail and says what to do. Never throws: a guardrail that fails is dealt with by its `on_error`. */
@@ -132,14 +52,14 @@ export function judge(context: GuardContext, text: string, about: TextAbout): Ma
     return failed(context, about, thrown);
   }
   if (verdict === undefined) return NO_EDITS;
-  if (!isPromise(verdict)) return act(context, verdict, about);
+  if (!isPromise(verdict)) return act(context, text, about, verdict);
   return withDeadline(context, verdict).then(
-    (settled) => act(context, settled, about),
+    (settled) => act(context, text, about, settled),
     (thrown: unknown) => failed(context, about, thrown),
   );
 }
 
-function act(context: GuardContext, verdict: Verdict, about: TextAbout): Judgement {
+function act(context: GuardContext, text: string, about: TextAbout, verdict: Verdict): Judgement {
   if (verdict === undefined) return NO_EDITS;
   const { shadow } = context.use;
   const { name } = context;
@@ -153,7 +73,10 @@ function act(context: GuardContext, verdict: Verdict, about: TextAbout): Judgeme
     exchange.verdict({ guardrail: name, side, verdict: verdict.verdict, shadow, reason: verdict.reason });
   }
   if (shadow) return NO_EDITS;
-  return verdict.verdict === "block" ? verdict.error : verdict.edits;
+  if (verdict.verdict === "block") return verdict.error;
+  return verdict.restore === true && side === "input"
+    ? restorable(exchange, text, verdict.edits)
+    : verdict.edits;
 }
 
 function failed(context: GuardContext, about: TextAbout, thrown: unknown): Judgement {
@@ -188,15 +111,4 @@ function withDeadline(context: GuardContext, verdict: Promise<Verdict>): Promise
     });
     verdict.then(resolve, fail).finally(() => timer.cancel());
   });
-}
-
-/** The text with its spans replaced. */
-export function edited(text: string, edits: readonly Edit[]): string {
-  let out = "";
-  let at = 0;
-  for (const edit of edits) {
-    out += text.slice(at, edit.start) + edit.text;
-    at = edit.end;
-  }
-  return out + text.slice(at);
 }

@@ -98,7 +98,12 @@ export function aboutFrom(plain: PlainAbout): TextAbout {
 export type PlainVerdict =
   | undefined
   | { readonly verdict: "block"; readonly error: PlainError; readonly reason: string }
-  | { readonly verdict: "replace"; readonly edits: readonly Edit[]; readonly reason: string };
+  | {
+      readonly verdict: "replace";
+      readonly edits: readonly Edit[];
+      readonly reason: string;
+      readonly restore: boolean;
+    };
 
 interface PlainError {
   readonly code: string;
@@ -112,7 +117,7 @@ export function plainVerdict(verdict: Verdict): PlainVerdict {
   const { reason } = verdict;
   if (verdict.verdict === "replace") {
     const edits = verdict.edits.map(({ start, end, text }) => ({ start, end, text }));
-    return { verdict: "replace", edits, reason };
+    return { verdict: "replace", edits, reason, restore: verdict.restore === true };
   }
   const { code, status, message } = verdict.error;
   const { cause: _stays, ...extras } = verdict.error.extras;
@@ -128,7 +133,9 @@ export function plainVerdict(verdict: Verdict): PlainVerdict {
 export function verdictFrom(plain: PlainVerdict): Verdict {
   if (plain === undefined) return undefined;
   const reason = String(plain.reason);
-  if (plain.verdict === "replace") return { verdict: "replace", edits: plain.edits, reason };
+  if (plain.verdict === "replace") {
+    return { verdict: "replace", edits: plain.edits, reason, restore: plain.restore };
+  }
   if (plain.verdict !== "block") throw new Error("the verdict is neither block nor replace");
   const { code, status, message, extras } = plain.error;
   return { verdict: "block", error: refuse(status, code, message, extras), reason };

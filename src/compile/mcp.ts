@@ -45,8 +45,6 @@ export function compileMcp(context: CompileContext, project: ProjectConfig): Mcp
     prefix: `${nameInTools(name)}__`,
     client: clientOf(context, { name, url, headers }),
   }));
-  // `a__b` before `a`: a name that begins with both is of the longer one.
-  servers.sort((one, other) => other.prefix.length - one.prefix.length);
   return { tools, servers };
 }
 

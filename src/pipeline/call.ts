@@ -8,6 +8,7 @@ import type {
   CallOptions,
   Claim,
   Clock,
+  Delivery,
   EndpointRef,
   Exchange,
   Logger,
@@ -90,6 +91,7 @@ export class Call implements Exchange {
   sessionId: string | undefined = undefined;
   readonly attempts: Attempt[] = [];
   readonly verdicts: VerdictRecord[] = [];
+  delivery: Delivery | undefined = undefined;
 
   /** Claims made and not yet decided. */
   claims: Claim[] = [];

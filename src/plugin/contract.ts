@@ -186,6 +186,11 @@ export interface Replace {
   readonly verdict: "replace";
   /** Spans to replace: ascending, not overlapping, in code units of the judged text. */
   readonly edits: readonly Edit[];
+  /**
+   * On input: the replacements are numbered (`[NAME]` becomes `[NAME_1]`), and where the answer says one, the client
+   * sees what it stands for. The model, log, store and conversations see the replacement. Default false.
+   */
+  readonly restore?: boolean;
   /** For the log: which rule, which kind; none of the text. */
   readonly reason: string;
 }
@@ -240,9 +245,9 @@ export function block(error: GatewayError, reason: string): Block {
   return { verdict: "block", error, reason };
 }
 
-/** A verdict that replaces spans of the text. `edits`: ascending, not overlapping. */
-export function replace(edits: readonly Edit[], reason: string): Replace {
-  return { verdict: "replace", edits, reason };
+/** A verdict that replaces spans of the text. `edits`: ascending, not overlapping. `restore`: see `Replace`. */
+export function replace(edits: readonly Edit[], reason: string, restore = false): Replace {
+  return { verdict: "replace", edits, reason, restore };
 }
 
 /** True when a hook or guardrail answered with a promise. */

@@ -90,7 +90,17 @@ export interface Attempt {
   readonly outcome: string;
   /** The provider's HTTP status, where it answered. */
   readonly status: number | undefined;
+  /** Unix milliseconds. */
+  readonly startedAtMs: number;
   readonly durationMs: number;
+}
+
+/** Changes an answer on its way to the client, and for nobody else. */
+export interface Delivery {
+  /** The next piece of the answer's text, or all of it: what of it may go out now. `call`: of that tool call's arguments. */
+  push(piece: string, call?: number): string;
+  /** No more comes of it: what was held back. */
+  rest(call?: number): string;
 }
 
 /** One call. */
@@ -141,6 +151,11 @@ export interface Exchange {
   readonly attempts: Attempt[];
   /** Verdicts so far, in order. Added to by the gateway. */
   readonly verdicts: VerdictRecord[];
+  /**
+   * What the client sees in place of the answer; undefined: the answer. Set by the gateway for guardrails that restore
+   * what they masked. Log, store and conversations keep the answer.
+   */
+  delivery: Delivery | undefined;
   /** Private per-call storage of plugins; use `slot()` rather than this. */
   readonly slots: Map<symbol, unknown>;
   /**

@@ -63,6 +63,7 @@ export type {
   Attempt,
   CallEnd,
   Claim,
+  Delivery,
   EndpointRef,
   Exchange,
   ProjectRef,

@@ -64,9 +64,14 @@ export function createMetrics(): GatewayMetrics {
 
   function gauge(name: string, help: string, labels: readonly string[]): MetricFamily;
   function gauge(name: string, help: string, read: () => number): void;
-  function gauge(name: string, help: string, how: readonly string[] | (() => number)): MetricFamily | void {
+  function gauge(
+    name: string,
+    help: string,
+    how: readonly string[] | (() => number),
+  ): MetricFamily | undefined {
     if (typeof how !== "function") return family(name, () => new GaugeFamily(name, help, how));
     readable.push(new ReadGauge(name, help, () => [{ labels: {}, value: how() }]));
+    return undefined;
   }
 
   const metrics: GatewayMetrics = {

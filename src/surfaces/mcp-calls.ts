@@ -4,7 +4,7 @@
  */
 import type { CompiledProject } from "../compile/model.ts";
 import { Call } from "../pipeline/call.ts";
-import { endCall } from "../pipeline/end.ts";
+import { type Ending, endCall } from "../pipeline/end.ts";
 import { runRequest } from "../pipeline/run.ts";
 import {
   andThen,
@@ -23,7 +23,7 @@ export class McpCalls {
   #holds = 1;
   #isFirst = true;
   /** Told when the client is gone or the time is up. */
-  #giveUp: ((error: GatewayError) => void) | undefined;
+  #giveUp: (() => void) | undefined;
 
   constructor(visit: Visit, project: CompiledProject) {
     this.visit = visit;
@@ -36,7 +36,7 @@ export class McpCalls {
   /** The next call, authenticated like the first. Whoever takes it ends it. */
   next(): MaybePromise<Call | GatewayError> {
     const { visit } = this;
-    if (visit.res.destroyed || visit.call.cancelled !== undefined) return this.#lateness();
+    if (visit.res.destroyed || visit.call.cancelled !== undefined) return this.#lateness(visit.call);
     if (this.#isFirst && !visit.call.ended) {
       this.#isFirst = false;
       return visit.call;
@@ -51,19 +51,24 @@ export class McpCalls {
     });
   }
 
-  /** Ends a call that no endpoint's chain will end. */
+  /** Ends a call that no endpoint's chain will end, with a refusal. */
   refuse(call: Call, error: GatewayError): GatewayError {
-    const outcome = error.status < 500 ? "refused" : "failed";
-    const nothing = { result: undefined, usage: undefined, costNanoUsd: 0 };
-    endCall(call, this.visit.generation.config.record, { outcome, status: error.status, error, ...nothing });
+    const isGone = call.cancelled === "client_gone";
+    const outcome = isGone ? "client_gone" : error.status < 500 ? "refused" : "failed";
+    this.#close(call, { outcome, status: isGone ? 499 : error.status, error: isGone ? undefined : error });
     return error;
   }
 
-  /** `work`, or what `late` makes of the refusal when the client leaves or the time is up before. */
-  orGivenUp<T>(work: MaybePromise<T>, late: (error: GatewayError) => T): MaybePromise<T> {
+  /** Ends a call that no endpoint's chain will end, well. */
+  finish(call: Call): void {
+    this.#close(call, { outcome: "done", status: 200, error: undefined });
+  }
+
+  /** `work`, or what `late` makes of the refusal when the client leaves or the call's time is up before. */
+  orGivenUp<T>(call: Call, work: MaybePromise<T>, late: (error: GatewayError) => T): MaybePromise<T> {
     if (!isPromise(work)) return work;
     return new Promise((resolve, fail) => {
-      this.#giveUp = (error) => resolve(late(error));
+      this.#giveUp = () => resolve(late(this.#lateness(call)));
       const settled = work.finally(() => {
         this.#giveUp = undefined;
       });
@@ -75,20 +80,23 @@ export class McpCalls {
   givenUp(): void {
     const giveUp = this.#giveUp;
     this.#giveUp = undefined;
-    giveUp?.(this.#lateness());
+    giveUp?.();
   }
 
   /** The answer is out. */
-  end(status: number, error: GatewayError | undefined): void {
-    this.visit.end(this.visit.call.cancelled === "client_gone" ? 499 : status, error);
+  end(status: number): void {
+    this.visit.end(this.visit.call.cancelled === "client_gone" ? 499 : status, undefined);
     this.#drop();
   }
 
-  #lateness(): GatewayError {
+  #lateness(call: Call): GatewayError {
     const { request_timeout_ms: ms } = this.visit.generation.config.server;
-    return this.visit.call.cancelled === "shutdown"
-      ? reject("draining", {})
-      : reject("request_timeout", { ms });
+    return call.cancelled === "shutdown" ? reject("draining", {}) : reject("request_timeout", { ms });
+  }
+
+  #close(call: Call, ending: Pick<Ending, "outcome" | "status" | "error">): void {
+    const nothing = { result: undefined, usage: undefined, costNanoUsd: 0 };
+    endCall(call, this.visit.generation.config.record, { ...ending, ...nothing });
   }
 
   #another(): Call {
@@ -100,6 +108,7 @@ export class McpCalls {
       ...{ surface, scope, method, path, headers, clientAddress, project },
     });
     call.deadlineMs = first.deadlineMs;
+    call.owner = this;
     ctx.open.add(call);
     call.lease = this.#hold(() => ctx.open.delete(call));
     res.once("close", () => call.cancel("client_gone"));

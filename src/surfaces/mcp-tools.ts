@@ -50,31 +50,44 @@ export function offeredTools(offer: McpOffer, calls: McpCalls): MaybePromise<rea
     ),
   );
   const all = Promise.all(lists).then((listed) => [...own, ...listed.flat()]);
-  return calls.orGivenUp(all, () => own);
+  return calls.orGivenUp(calls.visit.call, all, () => own);
 }
 
 export function callTool(offer: McpOffer, calls: McpCalls, asked: ToolCall): MaybePromise<RpcOutcome> {
-  const tool = offer.tools.get(asked.name);
-  const endpoint = calls.project.endpoints.get(asked.name);
-  if (tool !== undefined && endpoint?.isActive === true) {
-    return andThen(calls.next(), (call) =>
-      isGatewayError(call)
-        ? { error: rpcError(call) }
-        : callEndpoint(endpoint, new ToolReply(tool.structure), { calls, call, asked }),
-    );
-  }
-  const server = offer.servers.find(({ prefix }) => asked.name.startsWith(prefix));
-  return server === undefined
-    ? invalidParams(`Unknown tool: ${asked.name.slice(0, 128)}`)
-    : callServer(server, calls, asked);
+  const run = toolNamed(offer, calls, asked.name);
+  if (run === undefined) return invalidParams(`Unknown tool: ${asked.name.slice(0, 128)}`);
+  return andThen(calls.next(), (call) =>
+    isGatewayError(call) ? { error: rpcError(call) } : run({ calls, call, asked }),
+  );
+}
+
+/** How the tool of this name is run; undefined when there is none. */
+function toolNamed(
+  { tools, servers }: McpOffer,
+  { project }: McpCalls,
+  name: string,
+): ((run: ToolRun) => MaybePromise<RpcOutcome>) | undefined {
+  const tool = tools.get(name);
+  const endpoint = project.endpoints.get(name);
+  if (tool !== undefined && endpoint?.isActive === true)
+    return (run) => callEndpoint(endpoint, new ToolReply(tool.structure), run);
+  // Of `a` and `a__b`, a name that begins with both is of the longer one.
+  const server = servers
+    .filter(({ prefix }) => name.startsWith(prefix))
+    .sort((one, other) => other.prefix.length - one.prefix.length)[0];
+  return server && ((run) => callServer(server, run));
+}
+
+/** One call of one tool. */
+interface ToolRun {
+  readonly calls: McpCalls;
+  readonly call: Call;
+  readonly asked: ToolCall;
 }
 
 /** The arguments are the body that a chat call would have. */
-function callEndpoint(
-  endpoint: CompiledEndpoint,
-  reply: ToolReply,
-  { calls, call, asked }: { readonly calls: McpCalls; readonly call: Call; readonly asked: ToolCall },
-): MaybePromise<RpcOutcome> {
+function callEndpoint(endpoint: CompiledEndpoint, reply: ToolReply, run: ToolRun): MaybePromise<RpcOutcome> {
+  const { calls, call, asked } = run;
   call.endpoint = endpoint.ref;
   const input = readChatBody(asked.args);
   if (isGatewayError(input)) return { error: rpcError(calls.refuse(call, input)) };
@@ -83,19 +96,15 @@ function callEndpoint(
   call.messages = input.messages;
   call.receivedCharacters = input.characters;
   runChat(call, endpoint, reply);
-  return reply.outcome ?? waitFor(reply, calls, asked.progress);
+  return reply.outcome ?? waitFor(reply, run);
 }
 
-function waitFor(
-  reply: ToolReply,
-  calls: McpCalls,
-  progress: ToolCall["progress"],
-): MaybePromise<RpcOutcome> {
-  const working = progress && stillAtWork(calls.visit.ctx.rt.clock, progress);
+function waitFor(reply: ToolReply, { calls, call, asked }: ToolRun): MaybePromise<RpcOutcome> {
+  const working = asked.progress && stillAtWork(call.rt.clock, asked.progress);
   const answered = new Promise<RpcOutcome>((resolve) => {
     reply.answered = resolve;
   });
-  const outcome = calls.orGivenUp(answered, (error) => ({ error: rpcError(error) }));
+  const outcome = calls.orGivenUp(call, answered, (error) => ({ error: rpcError(error) }));
   return andThen(outcome, (settled) => {
     working?.();
     return settled;
@@ -175,23 +184,28 @@ function structuredContent(content: string, structure: EndpointTool["structure"]
   return isMap(value) ? value : null;
 }
 
-function callServer(
-  { prefix, client }: OfferedServer,
-  calls: McpCalls,
-  { name, args, progress }: ToolCall,
-): MaybePromise<RpcOutcome> {
+function callServer({ prefix, client }: OfferedServer, run: ToolRun): MaybePromise<RpcOutcome> {
+  const { calls, call, asked } = run;
   let cancel = (): void => {};
   const failed = (reason: string): RpcOutcome => {
     const message = `MCP server '${prefix.slice(0, -2)}' failed: ${reason}`;
-    return { error: rpcError(calls.refuse(calls.visit.call, refuse(502, "mcp_server_failed", message))) };
-  };
-  const onStart = (giveUp: () => void): void => {
-    cancel = giveUp;
+    return { error: rpcError(calls.refuse(call, refuse(502, "mcp_server_failed", message))) };
   };
   const answer = client
-    .call({ tool: name.slice(prefix.length), args, onProgress: progress, onStart })
-    .then((outcome) => ("failed" in outcome ? failed(outcome.failed) : outcome));
-  return calls.orGivenUp(answer, (error) => {
+    .call({
+      tool: asked.name.slice(prefix.length),
+      args: asked.args,
+      onProgress: asked.progress,
+      onStart: (giveUp) => {
+        cancel = giveUp;
+      },
+    })
+    .then((outcome) => {
+      if ("failed" in outcome) return failed(outcome.failed);
+      calls.finish(call);
+      return outcome;
+    });
+  return calls.orGivenUp(call, answer, (error) => {
     cancel();
     return failed(error.code === "draining" ? "the gateway is shutting down" : "it took too long");
   });

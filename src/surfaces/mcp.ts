@@ -2,6 +2,7 @@
  * The MCP bridge: `POST /api/{project_uuid}/mcp`, an MCP server whose tools are a project's endpoints and those of its
  * upstream MCP servers. The protocol is jsonrpc.ts, the tools are mcp-tools.ts.
  */
+import { VERSION } from "../base/version.ts";
 import type { McpOffer } from "../compile/mcp.ts";
 import type { CompiledProject } from "../compile/model.ts";
 import { reject } from "../plugin/index.ts";
@@ -35,7 +36,7 @@ export function serveMcp(visit: Visit): void {
         done: (status, thrown) => {
           if (thrown !== undefined)
             ctx.rt.log.error({ err: thrown, request_id: call.requestId }, "the MCP bridge failed");
-          caller.end(thrown === undefined ? status : 500, undefined);
+          caller.end(thrown === undefined ? status : 500);
         },
       });
     });
@@ -47,7 +48,7 @@ function serverOf(offer: McpOffer, project: string): McpServer<McpCalls> {
   let server = servers.get(offer);
   if (server === undefined) {
     server = {
-      identity: { name: "sluice", title: project, version: "1" },
+      identity: { name: "sluice", title: project, version: VERSION },
       tools: (calls) => offeredTools(offer, calls),
       call: (calls, asked) => callTool(offer, calls, asked),
     };

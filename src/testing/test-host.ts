@@ -105,6 +105,7 @@ export function testExchange(fields: Partial<Exchange> = {}): Exchange {
     ended: false,
     attempts: [],
     verdicts,
+    delivery: undefined,
     slots: new Map(),
     claim() {},
     verdict: (record) => void verdicts.push(record),

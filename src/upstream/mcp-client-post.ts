@@ -6,7 +6,7 @@ import http from "node:http";
 import https from "node:https";
 import type { Clock } from "../plugin/index.ts";
 import { framing } from "./framing.ts";
-import { isMap, type JsonHeaders, type JsonMap } from "./mcp-client-wire.ts";
+import { type JsonHeaders, type JsonMap, messageOf } from "./mcp-client-wire.ts";
 import { checkUrl, guardedLookup, type Resolve, SsrfError, ssrfAllow } from "./ssrf.ts";
 
 /** Of one answer, all messages of a stream together. */
@@ -163,13 +163,8 @@ class Posting implements McpPosting {
 
   #take(text: string, status = 200): boolean {
     if (this.#isOver) return false;
-    let message: unknown;
-    try {
-      message = JSON.parse(text);
-    } catch {
-      message = undefined;
-    }
-    if (isMap(message)) return this.#sent.onMessage(message);
+    const message = messageOf(text);
+    if (message !== undefined) return this.#sent.onMessage(message);
     if (status < 400) this.#fail("the answer is malformed");
     return false;
   }

@@ -2,6 +2,7 @@
  * What is said to upstream MCP servers and what comes back, as far as both eras of the protocol share it: messages,
  * revisions, the envelope and headers of the stateless one. Opens no connection.
  */
+import { VERSION } from "../base/version.ts";
 import type { JsonValue } from "../plugin/index.ts";
 
 export type JsonMap = { readonly [key: string]: JsonValue };
@@ -14,7 +15,7 @@ export const LEGACY = "2025-11-25";
 export const LEGACY_KNOWN: readonly string[] = [LEGACY, "2025-06-18", "2025-03-26", "2024-11-05"];
 
 const META = "io.modelcontextprotocol/";
-const CLIENT: JsonMap = { name: "sluice", title: "Sluice", version: "1" };
+const CLIENT: JsonMap = { name: "sluice", title: "Sluice", version: VERSION };
 
 export interface UpstreamError {
   /** The server's own: passed on unchanged. */
@@ -109,6 +110,35 @@ export function argumentHeaders(inputSchema: JsonMap | undefined, args: JsonMap)
 function headerText(text: string): string {
   const isPlain = /^[\x20-\x7e]+$/.test(text) && text === text.trim() && !text.startsWith("=?base64?");
   return isPlain ? text : `=?base64?${Buffer.from(text, "utf8").toString("base64")}?=`;
+}
+
+/** Nesting that a message may have: deeper ones would overflow whoever writes them out again. */
+const DEPTH_MAX = 100;
+
+/** The message that a text holds; undefined when it holds none. */
+export function messageOf(text: string): JsonMap | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return isMap(value) && !isTooDeep(value) ? value : undefined;
+}
+
+/** Level by level, without recursion. */
+function isTooDeep(value: object): boolean {
+  let level: readonly object[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === DEPTH_MAX) return true;
+    const next: object[] = [];
+    for (const item of level) {
+      for (const child of Object.values(item))
+        if (typeof child === "object" && child !== null) next.push(child);
+    }
+    level = next;
+  }
+  return false;
 }
 
 /** The outcome that an answer's message stands for; undefined when it is malformed. */

@@ -109,7 +109,10 @@ test("the first target that answers is the last one asked, with the endpoint's s
     },
   ]);
   assert.deepEqual(x.attempts, [
-    { provider: "alpha", model: "m-1", credential: "main", outcome: "ok", status: 200, durationMs: 0 },
+    {
+      ...{ provider: "alpha", model: "m-1", credential: "main", outcome: "ok", status: 200 },
+      ...{ startedAtMs: clock.nowMs(), durationMs: 0 },
+    },
   ]);
 });
 

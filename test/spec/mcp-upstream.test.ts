@@ -175,6 +175,8 @@ verifies(
   "rpc.code.internal.upstream",
   "a server that is unreachable or answers garbage is -32603",
   async (t) => {
+    const large = JSON.stringify("x".repeat(17 * 1024 * 1024));
+    const deep = `{"jsonrpc":"2.0","id":3,"result":{"content":${"[".repeat(5000)}${"]".repeat(5000)}}}`;
     const cases: [string, Script, RegExp][] = [
       ["no JSON", { ...LEGACY, "tools/call": { status: 200, text: "<html>" } }, /malformed/],
       ["no message", { ...LEGACY, "tools/call": { status: 200, text: "[]" } }, /malformed/],
@@ -190,6 +192,8 @@ verifies(
         { ...LEGACY, "tools/call": { status: 200, type: "text/event-stream" } },
         /no answer/,
       ],
+      ["too large an answer", { ...LEGACY, "tools/call": { status: 200, text: large } }, /too large/],
+      ["too deep an answer", { ...LEGACY, "tools/call": { status: 200, text: deep } }, /malformed/],
       ["a status", { ...LEGACY, "tools/call": { status: 500, text: "secret stack" } }, /HTTP 500/],
       ["a refusal", { ...LEGACY, "server/discover": { status: 401 } }, /HTTP 401/],
       ["no greeting", { "server/discover": { status: 404 } }, /refused to be initialized/],
@@ -266,9 +270,26 @@ verifies(
     assertRpcError(await slow, -32603, /took too long/);
     await played.closed;
     await until(() => server.methods().includes("notifications/cancelled"), "the server is told");
-    const { message } = server.last("notifications/cancelled");
-    assert.equal(at(message, "params", "requestId"), at(server.last("tools/call").message, "id"));
+    const told = server.last("notifications/cancelled").message;
+    assert.equal(at(told, "params", "requestId"), at(server.last("tools/call").message, "id"));
     await until(() => gateway.openCalls === 0, "the call has ended");
+
+    server.answer(() => {});
+    const message = (id: number, name: string) => ({
+      ...{ jsonrpc: "2.0", id, method: "tools/call" },
+      params: { name, arguments: { message: "Hello" } },
+    });
+    const asked = server.requests.length;
+    const batch = client.send(BRIDGE, {
+      token: AGENT,
+      body: [message(1, "ask"), message(2, "docs__search")],
+    });
+    await server.received(asked + 1);
+    clock.advance(gateway.config.server.request_timeout_ms + 1000);
+    const answers = (await batch).json;
+    assert.equal(at(answers, 0, "result", "content", 0, "text"), "Hello");
+    assert.equal(at(answers, 1, "error", "code"), -32603, "of a batch each call has its time");
+    await until(() => gateway.openCalls === 0, "all calls have ended");
   },
 );
 

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { after } from "node:test";
 import { assertRefused, at, until } from "./kit/client.ts";
-import { echoEntry, endpointEntry, hashOf, OTHER_PROJECT, TOKENS } from "./kit/config.ts";
+import { echoEntry, endpointEntry, hashOf, OTHER_PROJECT, PROJECT, TOKENS } from "./kit/config.ts";
 import { type Harness, startGateway } from "./kit/gateway.ts";
 import { AGENT, ask, BRIDGE, bridgeParts, EVENTS, toolNames, use } from "./kit/mcp.ts";
-import { assertRpcError, statelessRpc } from "./kit/rpc.ts";
+import { assertRpcError, callTool, contentOf, statelessRpc, WITH_CONTROL } from "./kit/rpc.ts";
 import { verifies } from "./verifies.ts";
 
 const FILED = {
@@ -58,20 +58,7 @@ const started: Promise<Harness> = startGateway(
 );
 
 const EXPOSED = [
-  ...[
-    "ask",
-    "echo",
-    "file-ticket",
-    "untyped",
-    "judge",
-    "list",
-    "word",
-    "blocking",
-    "rare",
-    "dear",
-    "chatty",
-    "off",
-  ],
+  ...["ask", "echo", "file-ticket", "untyped", "judge", "list", "word", "blocking", "rare", "dear", "chatty"],
 ];
 
 verifies(
@@ -159,6 +146,21 @@ verifies(
     }
   },
 );
+
+verifies("mcp.unknown", "a tool goes when its endpoint is switched off at run time", async (t) => {
+  const parts = bridgeParts({ endpoint: echoEntry(shown({})), root: WITH_CONTROL });
+  const { client } = await startGateway(t, parts);
+  const switched = async (is_active: boolean): Promise<void> => {
+    const args = { project_uuid: PROJECT, slug: "ask", is_active };
+    contentOf(await callTool(client, "gw_set_endpoint_active", args));
+  };
+  assert.deepEqual(await toolNames(client), ["ask"]);
+  await switched(false);
+  assert.deepEqual(await toolNames(client), []);
+  assertRpcError(await use(client, "ask", { message: "Hello" }), -32602, /^Unknown tool: ask$/);
+  await switched(true);
+  assert.deepEqual(await toolNames(client), ["ask"]);
+});
 
 verifies(
   ["mcp.codes.422", "rpc.code.params.argument"],

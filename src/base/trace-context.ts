@@ -1,0 +1,40 @@
+/**
+ * W3C trace context: what a client's `traceparent` says, and the ids of a call's own spans. Those are made of its request
+ * id, so that nobody has to keep them, and a request id alone finds its trace.
+ */
+
+/** A valid `traceparent`. */
+export interface TraceParent {
+  /** As it came. */
+  readonly text: string;
+  /** 32 hex digits. */
+  readonly traceId: string;
+  /** 16 hex digits. */
+  readonly spanId: string;
+  /** Whether the client's side records this trace. */
+  readonly sampled: boolean;
+}
+
+/** Later versions may say more after the flags; what is known of them stands where version 00 has it. */
+const TRACEPARENT =
+  /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-[!-~]{0,200})?$/;
+
+/** undefined: there is none, or none that counts. */
+export function traceParentOf(header: unknown): TraceParent | undefined {
+  if (typeof header !== "string") return undefined;
+  const [, version = "", traceId = "", spanId = "", flags = "", more] = TRACEPARENT.exec(header) ?? [];
+  if (traceId === "" || (version === "00" && more !== undefined)) return undefined;
+  return { text: header, traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
+}
+
+/** Of a call that no client's trace holds. `requestId`: a UUID. */
+export function traceIdOf(requestId: string): string {
+  return requestId.replaceAll("-", "");
+}
+
+/** Of a call's own span (0), or of its nth try of a target. At most 255 have an id of their own. */
+export function spanIdOf(requestId: string, attempt: number): string {
+  // Of a random UUID's last 16 digits: 54 random bits, and a variant that keeps them from being all zero.
+  const random = requestId.slice(19, 23) + requestId.slice(24, 34);
+  return random + (attempt & 0xff).toString(16).padStart(2, "0");
+}

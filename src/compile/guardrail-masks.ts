@@ -1,0 +1,124 @@
+/**
+ * Masks that are taken off again: what `restore` replaced on the way in is put back into the answer, for the client
+ * alone. The model, the log, the store and conversations keep the masks. Lives as long as its call.
+ */
+import type { Delivery, Edit, Exchange } from "../plugin/index.ts";
+import { slot } from "../plugin/index.ts";
+
+/** Originals kept of one call; what is masked beyond them stays masked. */
+const MASKS_MAX = 1000;
+/** Longest original kept, in UTF-16 code units. */
+const ORIGINAL_MAX = 1000;
+
+const masksOf = slot<Masks>("masks");
+
+/** The same edits with numbered masks, each of which stands for one original: `[EMAIL]` becomes `[EMAIL_1]`. */
+export function restorable(x: Exchange, text: string, edits: readonly Edit[]): readonly Edit[] {
+  let masks = masksOf.get(x);
+  if (masks === undefined) {
+    masks = new Masks(firstNumber(x));
+    masksOf.set(x, masks);
+    x.delivery = new Unmasking(masks);
+  }
+  const known = masks;
+  return edits.map(({ start, end, text: mask }) => {
+    return { start, end, text: known.numbered(mask, text.slice(start, end)) };
+  });
+}
+
+/**
+ * One, but in a conversation that goes on: the masks of its earlier turns stand in its history, and nobody knows their
+ * originals any more. Numbers that begin anywhere do not meet them.
+ */
+function firstNumber(x: Exchange): number {
+  if (x.body["session_id"] === undefined) return 1;
+  return 1000 + (Number.parseInt(x.requestId.slice(0, 8), 16) % 999_000);
+}
+
+class Masks {
+  readonly originals = new Map<string, string>();
+  /** By mask without its number, then by original. */
+  readonly #numbered = new Map<string, Map<string, string>>();
+  readonly #first: number;
+
+  constructor(first: number) {
+    this.#first = first;
+  }
+
+  numbered(mask: string, original: string): string {
+    let alike = this.#numbered.get(mask);
+    if (alike === undefined) this.#numbered.set(mask, (alike = new Map()));
+    const known = alike.get(original);
+    if (known !== undefined) return known;
+    if (this.originals.size >= MASKS_MAX || original.length > ORIGINAL_MAX) return mask;
+    const number = `_${this.#first + alike.size}`;
+    const made = mask.endsWith("]") ? `${mask.slice(0, -1)}${number}]` : mask + number;
+    alike.set(original, made);
+    this.originals.set(made, original);
+    return made;
+  }
+}
+
+/** Puts originals back into an answer that comes whole or in pieces. */
+class Unmasking implements Delivery {
+  readonly #masks: Masks;
+  #pattern: RegExp | undefined;
+  /** What a mask may begin with. */
+  readonly #beginnings = new Set<string>();
+  #longest = 0;
+  /** Held back by channel: the beginning of what may become a mask. */
+  readonly #held = new Map<number | undefined, string>();
+
+  constructor(masks: Masks) {
+    this.#masks = masks;
+  }
+
+  push(piece: string, call?: number): string {
+    const pattern = (this.#pattern ??= this.#prepare());
+    const text = (this.#held.get(call) ?? "") + piece;
+    let whole = text.length;
+    for (let at = Math.max(0, text.length - this.#longest + 1); at < text.length; at++) {
+      if (!this.#beginnings.has(text.slice(at))) continue;
+      whole = at;
+      break;
+    }
+    // A mask that is there in full may hold the beginning of another one.
+    let end = 0;
+    const restored = text.replace(pattern, (mask: string, at: number) => {
+      if (at >= whole) return mask;
+      end = at + mask.length;
+      return this.#original(mask, call);
+    });
+    if (end > whole || whole === text.length) {
+      this.#held.delete(call);
+      return restored;
+    }
+    this.#held.set(call, text.slice(whole));
+    return restored.slice(0, restored.length - (text.length - whole));
+  }
+
+  rest(call?: number): string {
+    const held = this.#held.get(call) ?? "";
+    this.#held.delete(call);
+    return this.#pattern === undefined
+      ? held
+      : held.replace(this.#pattern, (mask) => this.#original(mask, call));
+  }
+
+  #original(mask: string, call: number | undefined): string {
+    const original = this.#masks.originals.get(mask) ?? mask;
+    // Arguments are JSON.
+    return call === undefined ? original : JSON.stringify(original).slice(1, -1);
+  }
+
+  /** When the answer begins: no mask is added any more. */
+  #prepare(): RegExp {
+    const masks = [...this.#masks.originals.keys()].sort((a, b) => b.length - a.length);
+    this.#longest = masks[0]?.length ?? 0;
+    for (const mask of masks) {
+      for (let length = 1; length < mask.length; length++) this.#beginnings.add(mask.slice(0, length));
+    }
+    const sources = masks.map((mask) => mask.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
+    return new RegExp(sources.length === 0 ? "(?!)" : sources.join("|"), "g");
+  }
+}
