@@ -38,6 +38,9 @@ interface Options {
   readonly sessions_enabled: boolean;
 }
 
+/** What still fits under every cap that is not reached. Never settled. */
+const SMALLEST_NANO_USD = 1;
+
 /** Answers remembered for `budget_estimate: expected`. */
 const RECENT_MAX = 128;
 
@@ -60,7 +63,7 @@ export default definePlugin<Options>({
   ],
   setup(options, host) {
     const tariffs = Object.values(options.tariffs);
-    if (tariffs.length === 0) return {};
+    if (tariffs.length === 0) return { request: holdToken };
     const wrapper = template(options.user_prompt_template);
     const endpointKey = `spend:${options.subject}`;
     const recent = options.budget_estimate === "expected" ? recentAnswers() : undefined;
@@ -103,6 +106,15 @@ export default definePlugin<Options>({
     };
   },
 });
+
+/** For calls that cost nothing: a token whose month is used up is refused on every surface (CONTRACT section 9). */
+function holdToken(x: Exchange): Outcome {
+  const { token } = x;
+  if (token.monthlyCapNanoUsd === undefined) return undefined;
+  const amounts = { estimateNanoUsd: SMALLEST_NANO_USD, inputNanoUsd: 0, tariffs: {}, x };
+  x.claim(new TokenClaim(tokenKey(token), token.monthlyCapNanoUsd, token.monthlyCapText, amounts));
+  return undefined;
+}
 
 interface Amounts {
   readonly estimateNanoUsd: number;

@@ -6,11 +6,13 @@ import { findPii } from "./pii-scan.ts";
 interface Options {
   readonly mode?: "block" | "mask";
   readonly kinds?: readonly PiiKind[];
-  readonly restore?: false;
+  readonly restore?: boolean;
 }
 
 /** Characters after a match in which it may yet grow: a separator and another group, ` ext. 12`. */
-const GROWTH_CHARACTERS = 12;
+const GROWTH_CHARACTERS = 20;
+/** Characters before a match in which words may say what it is. */
+const CONTEXT_CHARACTERS = 64;
 
 export default defineGuardrail<Options>({
   name: "pii",
@@ -34,16 +36,24 @@ export default defineGuardrail<Options>({
         description: "What to look for.",
       },
       restore: {
-        const: false,
+        type: "boolean",
         default: false,
-        description: "Putting what was masked back into the answer is not offered yet: false only.",
+        description:
+          "Number the masks of the input, and where the answer says one, show the client what it stands for. Log, store and conversations keep the masks; those of earlier turns stay masks.",
       },
     },
   },
-  examples: [{}, { mode: "mask", kinds: ["email", "credit_card"] }],
-  setup({ mode = "block", kinds = PII_KINDS }) {
+  examples: [{}, { mode: "mask", kinds: ["email", "credit_card"] }, { mode: "mask", restore: true }],
+  faults({ mode = "block", restore = false }, { on }) {
+    if (!restore) return [];
+    if (mode === "block") return [{ option: "restore", message: "`restore` needs `mode: mask`" }];
+    return on.includes("input")
+      ? []
+      : [{ option: "restore", message: "`restore` is for masks of the input, and `on` has no `input`" }];
+  },
+  setup({ mode = "block", kinds = PII_KINDS, restore = false }) {
     const wanted = new Set(kinds);
-    const longest = Math.max(...kinds.map((kind) => KIND_WORDS[kind].charactersMax));
+    const longest = Math.max(CONTEXT_CHARACTERS, ...kinds.map((kind) => KIND_WORDS[kind].charactersMax));
     return {
       window: longest + GROWTH_CHARACTERS,
       judge(text, about) {
@@ -60,6 +70,7 @@ export default defineGuardrail<Options>({
         return replace(
           certain.map(({ kind, start, end }) => ({ start, end, text: KIND_WORDS[kind].mask })),
           [...new Set(certain.map(({ kind }) => kind))].join(", "),
+          restore,
         );
       },
     };

@@ -59,6 +59,7 @@ export default defineGuardrail<Options>({
     },
   },
   examples: [{ url: "https://guard.example.com/judge", secret: "${env:GUARD_SECRET}", window: 200 }],
+  holdsStreams: ({ window }) => window === undefined,
   setup({ url, headers = {}, secret, window = undefined }, host) {
     return {
       window: window ?? "whole",

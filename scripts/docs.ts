@@ -1,4 +1,4 @@
-// Writes the pages of docs/ that are held to the code: errors, configuration, command line. `npm run docs` runs it;
+// Writes the pages of docs/ that are held to the code: errors, configuration, metrics. `npm run docs` runs it;
 // test/docs.test.ts fails when a page differs from what it would write.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -7,6 +7,7 @@ import { CODES } from "../src/config/codes.ts";
 import { configSchema } from "../src/config/schema/config.ts";
 import { shouldRetry } from "../src/http/respond.ts";
 import { ERRORS, type ErrorCode, reject } from "../src/plugin/index.ts";
+import { metricsPage } from "./metrics-page.ts";
 
 const WRITTEN = "<!-- Written by `npm run docs` from the code. Do not edit. -->";
 
@@ -15,6 +16,7 @@ export function pages(): ReadonlyMap<string, string> {
   return new Map([
     ["docs/errors.md", errorsPage()],
     ["docs/configuration.md", configurationPage()],
+    ["docs/metrics.md", metricsPage(WRITTEN)],
   ]);
 }
 

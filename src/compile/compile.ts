@@ -9,6 +9,7 @@ import { builtIn, compileEndpoint, finishSteps, recordHooks, requestSteps, third
 import { edited } from "./guardrail-edits.ts";
 import { makeHost, type Platform } from "./host.ts";
 import type { InstancePool } from "./instances.ts";
+import { compileMcp } from "./mcp.ts";
 import type { CompiledConfig, CompiledEndpoint, CompiledProject } from "./model.ts";
 import { authenticatePart } from "./parts.ts";
 import type { Registry } from "./registry.ts";
@@ -67,6 +68,7 @@ async function compileProject(context: CompileContext, project: ProjectConfig): 
     authenticate: requestSteps(early),
     endpoints,
     listingJson: listingOf(project),
+    mcp: compileMcp(context, project),
   };
 }
 

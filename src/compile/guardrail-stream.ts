@@ -2,6 +2,7 @@
  * Guards a streamed answer: its text through a window, its tool calls when they are complete, by the same `judge` as
  * everything else. What a chunk says beside them passes by.
  */
+import { ToolCallList } from "../base/tool-call-list.ts";
 import type {
   ChatChunk,
   ChunkHook,
@@ -12,7 +13,7 @@ import type {
   ToolCallDelta,
 } from "../plugin/index.ts";
 import { andThen, isGatewayError, textChunk } from "../plugin/index.ts";
-import type { GuardContext } from "./guardrail.ts";
+import type { GuardContext } from "./guardrail-judge.ts";
 import { guardCalls } from "./guardrail-texts.ts";
 import { HELD_MAX, heldTooLong, type TextWindow, textWindow } from "./guardrail-window.ts";
 
@@ -20,9 +21,13 @@ export class GuardedStream implements ChunkHook {
   readonly #context: GuardContext;
   readonly #exchange: Exchange;
   readonly #window: TextWindow;
-  /** A guardrail in shadow sees a copy: it neither changes nor delays what goes out. */
+  /** A guardrail in shadow sees a copy: it neither changes nor holds back what goes out. */
   readonly #shadow: boolean;
-  #calls: HeldCalls | undefined;
+  /** Of a guardrail in shadow: there was more than it may hold. */
+  #gaveUp = false;
+  /** Held until they are complete: JSON that is cut says nothing yet. */
+  readonly #calls = new ToolCallList();
+  #callCharacters = 0;
 
   constructor(context: GuardContext, x: Exchange) {
     this.#context = context;
@@ -33,13 +38,14 @@ export class GuardedStream implements ChunkHook {
 
   chunk(chunk: ChatChunk): MaybePromise<ChatChunk | GatewayError | null> {
     const { text, toolCalls } = chunk;
-    if (toolCalls !== undefined && !(this.#calls ??= new HeldCalls()).add(toolCalls)) {
-      return this.#shadow ? chunk : heldTooLong();
-    }
-    if (text === "" && toolCalls === undefined) return chunk;
-    const released = text === "" ? "" : this.#window.push(text);
+    if (this.#gaveUp || (text === "" && toolCalls === undefined)) return chunk;
+    const tooLong = toolCalls !== undefined && !this.#hold(toolCalls);
+    const released = tooLong ? heldTooLong() : text === "" ? "" : this.#window.push(text);
     return andThen(released, (settled) => {
-      if (this.#shadow) return chunk;
+      if (this.#shadow) {
+        this.#gaveUp = isGatewayError(settled);
+        return chunk;
+      }
       if (isGatewayError(settled)) return settled;
       if (settled === text && toolCalls === undefined) return chunk;
       const says = settled !== "" || chunk.finishReason !== undefined || chunk.usage !== undefined;
@@ -48,40 +54,32 @@ export class GuardedStream implements ChunkHook {
   }
 
   end(): MaybePromise<ChatChunk | GatewayError | null> {
+    if (this.#gaveUp) return null;
     return andThen(this.#window.rest(), (text) => {
-      if (isGatewayError(text)) return this.#shadow ? null : text;
+      if (isGatewayError(text)) return text;
       return andThen(this.#judgedCalls(), (calls) => {
-        if (this.#shadow) return null;
         if (isGatewayError(calls)) return calls;
-        if (calls.length === 0) return text === "" ? null : textChunk(text);
-        return { ...textChunk(text), toolCalls: calls.map((call, index) => ({ index, ...call })) };
+        if (this.#shadow || (text === "" && calls.length === 0)) return null;
+        return { ...textChunk(text), toolCalls: calls.length === 0 ? undefined : deltasOf(calls) };
       });
     });
   }
 
+  /** False: there is more of them than may be held. */
+  #hold(deltas: readonly ToolCallDelta[]): boolean {
+    for (const delta of deltas) this.#callCharacters += delta.arguments.length;
+    if (this.#callCharacters > HELD_MAX) return false;
+    this.#calls.add(deltas);
+    return true;
+  }
+
   #judgedCalls(): MaybePromise<readonly ToolCall[] | GatewayError> {
-    const calls = this.#calls?.calls ?? [];
+    const { calls } = this.#calls;
+    if (calls.length === 0) return calls;
     return guardCalls(this.#context, this.#exchange, { calls, characters: this.#window.characters });
   }
 }
 
-/** Tool calls of a stream, put together until they are complete: JSON that is cut says nothing yet. */
-class HeldCalls {
-  readonly calls: ToolCall[] = [];
-  #characters = 0;
-
-  /** False: there is more of them than may be held. */
-  add(deltas: readonly ToolCallDelta[]): boolean {
-    for (const { index, id, name, arguments: text } of deltas) {
-      this.#characters += text.length;
-      if (this.#characters > HELD_MAX) return false;
-      const known = this.calls[index];
-      this.calls[index] = {
-        id: known?.id ?? id ?? "",
-        name: known?.name ?? name ?? "",
-        arguments: (known?.arguments ?? "") + text,
-      };
-    }
-    return true;
-  }
+function deltasOf(calls: readonly ToolCall[]): readonly ToolCallDelta[] {
+  return calls.map((call, index) => ({ index, ...call }));
 }

@@ -15,9 +15,9 @@ import type {
   ToolCall,
 } from "../plugin/index.ts";
 import { andThen, charactersOf, isGatewayError, isPromise } from "../plugin/index.ts";
-import { type GuardContext, type Judgement, judge } from "./guardrail.ts";
 import { spokenArguments } from "./guardrail-arguments.ts";
 import { edited } from "./guardrail-edits.ts";
+import { type GuardContext, type Judgement, judge } from "./guardrail-judge.ts";
 
 /** Every text of every message in turn; a later guardrail sees what this one masked (CONTRACT section 4). */
 export function guardInput(

@@ -4,8 +4,8 @@
  */
 import type { Edit, Exchange, GatewayError, MaybePromise, TextAbout } from "../plugin/index.ts";
 import { andThen, isGatewayError, refuse } from "../plugin/index.ts";
-import { type GuardContext, type Judgement, judge } from "./guardrail.ts";
 import { edited } from "./guardrail-edits.ts";
+import { type GuardContext, type Judgement, judge } from "./guardrail-judge.ts";
 
 /** Longest window a guardrail may declare, in UTF-16 code units. */
 export const WINDOW_MAX = 8192;

@@ -11,6 +11,7 @@ import type {
   RequestLog,
   SchemaCheck,
 } from "../plugin/index.ts";
+import type { AuditTrail } from "../record/audit.ts";
 import { NO_SLICE } from "../state/slice-table.ts";
 import type { StateStore } from "../state/store.ts";
 import { OWN_SESSIONS } from "../state/store.ts";
@@ -27,6 +28,8 @@ export interface Platform {
   readonly http: Pick<GuardedHttp, "fetch">;
   /** A finish hook of every endpoint's calls: a guardrail's block is an audit event. */
   readonly auditBlocks?: NonNullable<Hooks["finish"]>;
+  /** Where OAuth connections say how they fare. */
+  readonly audit?: Pick<AuditTrail, "record">;
 }
 
 /** Equal schemas share one check, across reloads as well. */

@@ -4,7 +4,7 @@
  * gateway's own thread does nothing but wait, so other calls feel none of it.
  */
 import type { Clock, Guardrail, Host, TextAbout, Timer, Verdict } from "../plugin/index.ts";
-import { DeadlineError } from "./guardrail.ts";
+import { DeadlineError } from "./guardrail-judge.ts";
 import { type FromThread, plainAbout, type ThreadStart, verdictFrom } from "./isolate-messages.ts";
 import { GuardThread } from "./isolate-thread.ts";
 

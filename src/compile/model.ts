@@ -4,6 +4,7 @@
  */
 import type { ProjectType, ServerConfig } from "../config/model.ts";
 import type { EndpointRef, Hooks, ProjectRef, Target } from "../plugin/index.ts";
+import type { McpOffer } from "./mcp.ts";
 
 export interface CompiledConfig {
   /** Hex SHA-256 of all text the configuration was read from. */
@@ -26,6 +27,8 @@ export interface CompiledProject {
   readonly endpoints: ReadonlyMap<string, CompiledEndpoint>;
   /** `data` of the listing call, ready to send. */
   readonly listingJson: string;
+  /** What its MCP bridge offers. */
+  readonly mcp: McpOffer;
 }
 
 export interface CompiledEndpoint {

@@ -3,8 +3,10 @@
  */
 import type { PluginModule } from "../config/model.ts";
 import type {
+  GuardrailPlace,
   GuardrailPlugin,
   JsonSchema,
+  OptionFault,
   Plugin,
   ProviderPlugin,
   Refusal,
@@ -38,6 +40,14 @@ export class Registry {
     const plugin = this.#ofKind(kind)?.get(name);
     if (plugin === undefined) return undefined;
     const { schema } = plugin;
+    if (plugin.kind === "guardrail") {
+      return {
+        schema,
+        // See `refusals`.
+        holdsStreams: (options) => plugin.holdsStreams?.(options as never) ?? false,
+        faults: (options, place) => plugin.faults?.(options as never, place) ?? [],
+      };
+    }
     if (plugin.kind !== "provider") return { schema };
     return {
       schema,
@@ -91,6 +101,8 @@ export interface PluginFacts {
   readonly needsApiKey?: boolean;
   readonly hasBaseUrl?: boolean;
   readonly refusals?: (options: object) => readonly Refusal[];
+  readonly holdsStreams?: (options: object) => boolean;
+  readonly faults?: (options: object, place: GuardrailPlace) => readonly OptionFault[];
 }
 
 const BUILT_IN_STAGES: ReadonlySet<string> = new Set(

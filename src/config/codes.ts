@@ -182,6 +182,11 @@ export const CODES = {
     title: "setting refused",
     explanation: "The model refuses the setting, so it is left out or brought into the model's range.",
   },
+  W0110: {
+    title: "streams are held",
+    explanation:
+      "A guardrail on answers judges them whole, so a streamed answer reaches its client in one piece, at its end.",
+  },
 } as const satisfies Record<string, CodeEntry>;
 
 export type Code = keyof typeof CODES;

@@ -1,7 +1,7 @@
 /** Plugins as configuration sees them: names with schemas. Loading the modules is the caller's; see `PluginLoader`. */
 import { createHash } from "node:crypto";
 import { dirname, resolve } from "node:path";
-import type { JsonSchema, Refusal } from "../plugin/index.ts";
+import type { GuardrailPlace, JsonSchema, OptionFault, Refusal } from "../plugin/index.ts";
 import type { Reporter } from "./diagnostic.ts";
 import type { FilledConfig } from "./filled.ts";
 import type { PluginModule } from "./model.ts";
@@ -19,6 +19,10 @@ export interface KnownPlugin {
   readonly hasBaseUrl?: boolean;
   /** Providers only: settings that models refuse, for these options. May throw where the options are faulty. */
   readonly refusals?: (options: object) => readonly Refusal[];
+  /** Guardrails only: whether a streamed answer is held to its end, for these options. May throw, as `refusals`. */
+  readonly holdsStreams?: (options: object) => boolean;
+  /** Guardrails only: what the schema cannot say of these options. May throw, as `refusals`. */
+  readonly faults?: (options: object, place: GuardrailPlace) => readonly OptionFault[];
 }
 
 /** All plugins, built in or registered by the configuration's modules. */

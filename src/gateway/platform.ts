@@ -46,7 +46,7 @@ export async function createPlatform(
   const events = new GatewayEvents({ clock, random, log, metrics, store });
   return {
     ...{ clock, random, log, store, metrics, requestLog: log.requests, http },
-    ...{ events, auditBlocks: auditBlocks(events.trail) },
+    ...{ events, auditBlocks: auditBlocks(events.trail), audit: events.trail },
   };
 }
 

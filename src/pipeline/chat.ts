@@ -6,6 +6,7 @@ import type { CompiledEndpoint } from "../compile/model.ts";
 import type { Answer, AnswerStream, ChatResult, GatewayError, MaybePromise, Usage } from "../plugin/index.ts";
 import { isGatewayError, isPromise, reject, STAGES } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
+import { deliveredResult } from "./delivery.ts";
 import { closeMoney, type Ending, endCall, estimateUsage } from "./end.ts";
 import type { Reply } from "./reply.ts";
 import { crashed, runCommit, runRequest, runResponse } from "./run.ts";
@@ -145,7 +146,7 @@ class ChatRun implements PumpOwner {
     if (close !== undefined) close();
     else {
       x.firstByteMs = x.rt.clock.monotonicMs();
-      this.#reply.whole(x, result, usage);
+      this.#reply.whole(x, deliveredResult(x.delivery, result), usage);
     }
     this.#end({ outcome: "done", status: 200, error: undefined, result, usage, costNanoUsd: cost });
   }

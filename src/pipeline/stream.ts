@@ -2,6 +2,7 @@
  * The stream pump: provider events in, client events out, hooks in between. One write per network read, the
  * provider's own bytes where nothing changed them, the provider held back while the client or a hook is slow.
  */
+import { ToolCallList } from "../base/tool-call-list.ts";
 import type { CompiledEndpoint } from "../compile/model.ts";
 import type {
   AnswerStream,
@@ -16,10 +17,11 @@ import type {
 } from "../plugin/index.ts";
 import { isGatewayError, isPromise } from "../plugin/index.ts";
 import type { Call, Silence } from "./call.ts";
+import { deliveredChunk, undelivered } from "./delivery.ts";
 import { estimateUsage } from "./end.ts";
 import type { EventOutlet } from "./reply.ts";
 import { crashed } from "./run.ts";
-import { ToolCallList, toolCallDeltasJson } from "./tool-calls.ts";
+import { toolCallDeltasJson } from "./tool-calls.ts";
 
 /** A comment keeps a stream open that has been silent for so long (CONTRACT section 4). */
 export const KEEP_ALIVE_MS = 15_000;
@@ -206,6 +208,11 @@ export class StreamPump implements ChunkSink, Silence {
     }
     this.#text += chunk.text;
     if (chunk.toolCalls !== undefined) (this.#toolCalls ??= new ToolCallList()).add(chunk.toolCalls);
+    const { delivery } = this.#x;
+    return this.#eventsOf(delivery === undefined ? chunk : deliveredChunk(delivery, chunk));
+  }
+
+  #eventsOf(chunk: ChatChunk): string {
     if (chunk.raw !== undefined) {
       const role = this.#roleSent || chunk.raw.includes('"role"') ? "" : this.#roleEvent();
       this.#roleSent = true;
@@ -230,10 +237,12 @@ export class StreamPump implements ChunkSink, Silence {
     return this.#deltaEvent('"role":"assistant","content":""');
   }
 
-  #complete(out: string): void {
+  #complete(before: string): void {
     this.#stop();
     const usage = this.#used();
     const result = this.#result();
+    const held = undelivered(this.#x.delivery, result);
+    const out = held === undefined ? before : before + this.#eventsOf(held);
     const role = this.#roleSent ? "" : this.#roleEvent();
     if (out !== "" || role !== "") this.#write(role + out);
     this.#owner.complete(result, usage, () => {

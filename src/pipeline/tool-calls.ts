@@ -1,4 +1,4 @@
-/** Tool calls in OpenAI's shapes, and put together again from the parts that a stream brings. */
+/** Tool calls in OpenAI's shapes. */
 import type { ToolCall, ToolCallDelta } from "../plugin/index.ts";
 
 /** `tool_calls` of a whole message. */
@@ -20,24 +20,4 @@ export function toolCallDeltasJson(deltas: readonly ToolCallDelta[]): string {
     function: { name, arguments: text },
   }));
   return JSON.stringify(list);
-}
-
-/** The calls of a streamed answer, as far as they have come. */
-export class ToolCallList {
-  readonly #calls: ToolCall[] = [];
-
-  add(deltas: readonly ToolCallDelta[]): void {
-    for (const { index, id, name, arguments: text } of deltas) {
-      const known = this.#calls[index];
-      this.#calls[index] = {
-        id: known?.id ?? id ?? "",
-        name: known?.name ?? name ?? "",
-        arguments: (known?.arguments ?? "") + text,
-      };
-    }
-  }
-
-  get calls(): readonly ToolCall[] {
-    return this.#calls;
-  }
 }

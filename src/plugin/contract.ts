@@ -145,7 +145,23 @@ export interface ProviderPlugin<C = unknown> extends PluginBase {
 /** A guardrail: judges texts on their way in and out. */
 export interface GuardrailPlugin<C = unknown> extends PluginBase {
   readonly kind: "guardrail";
+  /** Says before `setup` that its window is "whole", so that `sluice validate` can warn of held streams. Default: it is not. */
+  holdsStreams?(config: C): boolean;
+  /** What the schema cannot say of options that it accepts. Asked at load, before `setup`. Default: nothing. */
+  faults?(config: C, use: GuardrailPlace): readonly OptionFault[];
   setup(config: C, host: Host): MaybePromise<Guardrail>;
+}
+
+/** Where a guardrail is put to use. */
+export interface GuardrailPlace {
+  readonly on: readonly ("input" | "output")[];
+}
+
+/** Something wrong with an option, shown at its place in the YAML. */
+export interface OptionFault {
+  /** Name of the option; undefined: all of them together. */
+  readonly option: string | undefined;
+  readonly message: string;
 }
 
 export interface Guardrail {

@@ -23,6 +23,10 @@ export const ERRORS = {
     message:
       "This project is not an AI Gateway. Use /api/{uuid}/v1/chat/completions for AI Wrapper projects.",
   },
+  not_proxy_project: {
+    status: 400,
+    message: "This project is not a Proxy. Use /api/{uuid}/{endpoint_slug} for AI Gateway projects.",
+  },
   endpoint_not_found: { status: 404, message: "Endpoint '<slug>' not found or inactive." },
   not_found: { status: 404, message: "Not found." },
   method_not_allowed: { status: 405, message: "Method '<method>' is not allowed for this endpoint." },
@@ -88,6 +92,12 @@ export const ERRORS = {
   session_tokens: { status: 422, message: "Session limit reached: <n> tokens, maximum <max>." },
   provider_failed: { status: 502, message: "Provider call failed: <reason>" },
   provider_disabled: { status: 503, message: "Provider '<key>' is disabled in this gateway." },
+
+  // The proxy.
+  unsupported: { status: 501, message: "<feature> is not supported by the proxy." },
+  ssrf_blocked: { status: 422, message: "Upstream URL blocked by SSRF guard." },
+  oauth_failed: { status: 502, message: "Upstream OAuth connection failed." },
+  upstream_unreachable: { status: 502, message: "Upstream unreachable." },
 
   // The gateway itself.
   request_timeout: { status: 502, message: "Provider call failed: timed out after <ms> ms" },

@@ -12,9 +12,6 @@ import { refusedOrigin, serveRpc } from "./jsonrpc-http.ts";
 import { McpCalls } from "./mcp-calls.ts";
 import { callTool, offeredTools } from "./mcp-tools.ts";
 
-/** What a project's bridge offers, where one was compiled. */
-type Bridged = CompiledProject & { readonly mcp?: McpOffer };
-
 /** Bridges of all projects, by what they offer: one server each, for all their calls. */
 const servers = new WeakMap<McpOffer, McpServer<McpCalls>>();
 
@@ -25,13 +22,11 @@ export function serveMcp(visit: Visit): void {
   if (foreign !== undefined) return visit.refuse(foreign);
   // Projects of any type have a bridge.
   const type = config.projects.get(call.project.uuid)?.type ?? "ai_gateway";
-  const serve = (project: Bridged): void => {
-    const { mcp: offer } = project;
-    if (offer === undefined) return visit.refuse(reject("not_found", {}));
+  const serve = (project: CompiledProject): void => {
     visit.readBytes((bytes) => {
       const caller = new McpCalls(visit, project);
       serveRpc({
-        ...{ server: serverOf(offer, project.ref.name), caller, req, res, bytes },
+        ...{ server: serverOf(project), caller, req, res, bytes },
         headers: visit.headers(),
         done: (status, thrown) => {
           if (thrown !== undefined)
@@ -44,11 +39,11 @@ export function serveMcp(visit: Visit): void {
   visit.admit(type, () => reject("internal", {}), serve);
 }
 
-function serverOf(offer: McpOffer, project: string): McpServer<McpCalls> {
+function serverOf({ mcp: offer, ref }: CompiledProject): McpServer<McpCalls> {
   let server = servers.get(offer);
   if (server === undefined) {
     server = {
-      identity: { name: "sluice", title: project, version: VERSION },
+      identity: { name: "sluice", title: ref.name, version: VERSION },
       tools: (calls) => offeredTools(offer, calls),
       call: (calls, asked) => callTool(offer, calls, asked),
     };

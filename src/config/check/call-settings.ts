@@ -44,7 +44,8 @@ export function checkCallSettings(
     check.report("W0104", under(settings, "top_p", spot), message);
   }
   checkModelSettings(check, settings, spot, names);
-  checkGuardrails(check, settings.guardrails, under(settings, "guardrails", spot));
+  const streams = !("streaming_enabled" in settings) || settings.streaming_enabled !== false;
+  checkGuardrails(check, settings.guardrails, under(settings, "guardrails", spot), streams);
 }
 
 function checkChoice(check: Check, settings: FilledCallSettings, spot: Spot, names: ProjectNames): void {

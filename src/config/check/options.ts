@@ -1,12 +1,19 @@
 /** Guardrails, stages and the options of all plugins, held against the plugins' own schemas. */
 import type { JsonSchema } from "../../plugin/index.ts";
 import type { FilledGuardrailUse, FilledStageUse } from "../filled.ts";
+import type { KnownPlugin } from "../plugins.ts";
 import { GUARDRAIL_KEYS } from "../schema/endpoint.ts";
 import type { Key, PlainMap, Spot, Tree } from "../tree.ts";
 import { validateTree } from "../validate.ts";
 import { type Check, each, reportUnknownPlugin, under } from "./context.ts";
 
-export function checkGuardrails(check: Check, uses: readonly FilledGuardrailUse[], parent: Spot): void {
+/** `streams`: answers may be streamed where these guardrails stand. */
+export function checkGuardrails(
+  check: Check,
+  uses: readonly FilledGuardrailUse[],
+  parent: Spot,
+  streams: boolean,
+): void {
   for (const [use, spot] of each(uses, parent)) {
     if (use.use === undefined) continue;
     const plugin = check.plugins.find("guardrail", use.use);
@@ -18,6 +25,7 @@ export function checkGuardrails(check: Check, uses: readonly FilledGuardrailUse[
     if (plugin !== undefined) {
       const options = guardrailOptions(use, spot, check.tree);
       checkOptions({ ...check, alsoKnown: GUARDRAIL_KEYS }, options, plugin.schema, spot);
+      checkUse(check, { plugin, use, options }, spot, streams);
     } else if (check.plugins.find("stage", use.use) !== undefined) {
       const help = "stages stand under `stages`";
       check.report("E0305", under(use, "use", spot), `\`${use.use}\` is a stage, not a guardrail`, { help });
@@ -25,6 +33,41 @@ export function checkGuardrails(check: Check, uses: readonly FilledGuardrailUse[
       reportUnknownPlugin(check, "guardrail", under(use, "use", spot), { name: use.use });
     }
   }
+}
+
+interface GuardrailOptions {
+  readonly plugin: KnownPlugin;
+  readonly use: FilledGuardrailUse;
+  readonly options: PlainMap;
+}
+
+/** What a schema cannot say: options at odds with each other or with where they are used, and what they mean for streams. */
+function checkUse(
+  check: Check,
+  { plugin, use, options }: GuardrailOptions,
+  spot: Spot,
+  streams: boolean,
+): void {
+  try {
+    for (const { option, message } of plugin.faults?.(options, use) ?? []) {
+      check.report("E0108", option === undefined ? spot : placeOf(use, option, spot), message);
+    }
+    if (!streams || use.shadow || !use.on.includes("output") || plugin.holdsStreams?.(options) !== true)
+      return;
+    const message = `\`${use.use}\` holds a streamed answer to its end: its clients see nothing before`;
+    check.report("W0110", spot, message, {
+      help: "set `streaming_enabled: false`, or take `output` out of `on`",
+    });
+  } catch {
+    // The options are faulty, which has been reported.
+  }
+}
+
+/** An option stands beside `use` or under `options`. */
+function placeOf(use: FilledGuardrailUse, option: string, spot: Spot): Spot {
+  return Object.hasOwn(use.options, option)
+    ? under(use.options, option, under(use, "options", spot))
+    : under(use, option, spot);
 }
 
 export function checkStages(check: Check, uses: readonly FilledStageUse[], parent: Spot): void {

@@ -208,7 +208,7 @@ function checkReceivers(check: Check, project: FilledProject, parent: Spot): voi
 }
 
 /** Sections that are checked already and served by later versions only. */
-const LATER = ["aliases", "proxy_endpoints", "oauth_connections"] as const;
+const LATER = ["aliases"] as const;
 
 function checkSections(check: Check, project: FilledProject, spot: Spot): void {
   for (const section of LATER) {

@@ -1,0 +1,45 @@
+/**
+ * What the client sees in place of an answer, where a guardrail asks for that (`Exchange.delivery`). What is logged,
+ * stored and kept as a conversation is the answer itself.
+ */
+import type { ChatChunk, ChatResult, Delivery } from "../plugin/index.ts";
+import { textChunk } from "../plugin/index.ts";
+
+export function deliveredResult(delivery: Delivery | undefined, result: ChatResult): ChatResult {
+  if (delivery === undefined) return result;
+  const { content, toolCalls } = result;
+  return {
+    ...result,
+    content: delivery.push(content) + delivery.rest(),
+    ...(toolCalls && {
+      toolCalls: toolCalls.map((call, n) => {
+        return { ...call, arguments: delivery.push(call.arguments, n) + delivery.rest(n) };
+      }),
+    }),
+  };
+}
+
+/** The chunk itself when it goes out as it is. */
+export function deliveredChunk(delivery: Delivery, chunk: ChatChunk): ChatChunk {
+  const text = chunk.text === "" ? "" : delivery.push(chunk.text);
+  const toolCalls = chunk.toolCalls?.map((delta) => {
+    return { ...delta, arguments: delivery.push(delta.arguments, delta.index) };
+  });
+  const same = toolCalls?.every((delta, n) => delta.arguments === chunk.toolCalls?.[n]?.arguments) ?? true;
+  return same && text === chunk.text ? chunk : { ...chunk, raw: undefined, text, toolCalls };
+}
+
+/** What was held back of a stream whose answer is complete; undefined: nothing. */
+export function undelivered(
+  delivery: Delivery | undefined,
+  { toolCalls = [] }: ChatResult,
+): ChatChunk | undefined {
+  if (delivery === undefined) return undefined;
+  const text = delivery.rest();
+  const rests = toolCalls.flatMap((_, index) => {
+    const rest = delivery.rest(index);
+    return rest === "" ? [] : [{ index, id: undefined, name: undefined, arguments: rest }];
+  });
+  if (text === "" && rests.length === 0) return undefined;
+  return { ...textChunk(text), toolCalls: rests.length === 0 ? undefined : rests };
+}

@@ -1,0 +1,81 @@
+/**
+ * Opens the proxy's requests: to any upstream that the SSRF guard lets through, streamed both ways, connections kept.
+ * Follows no redirect and reads no body. What goes in a request, and what becomes of its answer, is the surface's.
+ */
+import http from "node:http";
+import https from "node:https";
+import { checkUrl, guardedLookup, type Resolve, type SsrfAllow, SsrfError, ssrfAllow } from "./ssrf.ts";
+
+/** Further requests to one origin wait for their turn within their own time limit. */
+const SOCKETS_PER_ORIGIN_MAX = 1024;
+const SOCKETS_FREE_MAX = 64;
+/** Below the 5 s after which many servers close: what is sent into a closing connection may not be sent again. */
+const KEEP_ALIVE_MS = 4_000;
+/** Of an answer's head. */
+const HEAD_BYTES_MAX = 65_536;
+
+export interface ProxyRequest {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  /** Names and values in turn: all of them, `Host` and the body's framing too. */
+  readonly headers: readonly string[];
+}
+
+export interface ProxyClient {
+  /** The URL when it may be asked for, else why not. A name is decided when it is resolved. */
+  check(url: string): URL | string;
+  /** Begins a request to a checked URL's origin. Throws when the request cannot be written as HTTP. */
+  open(origin: URL, request: ProxyRequest): http.ClientRequest;
+  /** Ends all connections. */
+  close(): void;
+}
+
+export interface ProxyClientOptions {
+  /** `network.allow`. */
+  readonly allow: readonly string[];
+  /** Default: the system's. */
+  readonly resolve?: Resolve;
+}
+
+export function proxyClient({ allow: entries, resolve }: ProxyClientOptions): ProxyClient {
+  const allow: SsrfAllow = ssrfAllow(entries);
+  const settings = {
+    // Names are resolved where a connection is made, so that what was checked is what is connected to.
+    lookup: guardedLookup(allow, resolve),
+    keepAlive: true,
+    maxSockets: SOCKETS_PER_ORIGIN_MAX,
+    maxFreeSockets: SOCKETS_FREE_MAX,
+    timeout: KEEP_ALIVE_MS,
+  };
+  const plain = new http.Agent(settings);
+  const secure = new https.Agent(settings);
+  return {
+    check: (url) => checkUrl(url, allow),
+    open(origin, { method, path, headers }) {
+      const isSecure = origin.protocol === "https:";
+      const send = isSecure ? https.request : http.request;
+      return send({
+        protocol: origin.protocol,
+        hostname: origin.hostname.replace(/^\[|\]$/g, ""),
+        port: origin.port,
+        agent: isSecure ? secure : plain,
+        maxHeaderSize: HEAD_BYTES_MAX,
+        ...{ method, path, headers: [...headers] },
+      });
+    },
+    close() {
+      plain.destroy();
+      secure.destroy();
+    },
+  };
+}
+
+/** Why a request came to no answer: refused by the guard, or a word for the connection's failure. */
+export type ProxyFailure = { readonly blocked: string } | { readonly unreachable: string };
+
+export function proxyFailure(error: unknown): ProxyFailure {
+  if (error instanceof SsrfError) return { blocked: error.message };
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return { unreachable: code === "" ? "the connection failed" : code };
+}
