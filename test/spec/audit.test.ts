@@ -62,19 +62,23 @@ verifies("event.token", "tokens raise created, rotated, revoked and deleted", as
   );
 });
 
-verifies("event.credential", "credentials raise created, deactivated and deleted", async (t) => {
-  const spare = (fields = {}) => [{ name: "spare", provider: "openai", api_key: "sk-spare", ...fields }];
-  const g = await start(t, { endpoint: echoEntry({}) });
-  await reloadWith(g, { endpoint: echoEntry({}), credentials: spare() });
-  await reloadWith(g, { endpoint: echoEntry({}), credentials: spare({ is_active: false }) });
-  await reloadWith(g, { endpoint: echoEntry({}) });
-  assert.deepEqual(await events(g), [
-    "credential.created spare",
-    "credential.deactivated spare",
-    "credential.deleted spare",
-  ]);
-  assert.doesNotMatch(JSON.stringify(await records(g)), /sk-spare/);
-});
+verifies(
+  ["event.credential", "audit.log"],
+  "credentials raise created, deactivated and deleted",
+  async (t) => {
+    const spare = (fields = {}) => [{ name: "spare", provider: "openai", api_key: "sk-spare", ...fields }];
+    const g = await start(t, { endpoint: echoEntry({}) });
+    await reloadWith(g, { endpoint: echoEntry({}), credentials: spare() });
+    await reloadWith(g, { endpoint: echoEntry({}), credentials: spare({ is_active: false }) });
+    await reloadWith(g, { endpoint: echoEntry({}) });
+    assert.deepEqual(await events(g), [
+      "credential.created spare",
+      "credential.deactivated spare",
+      "credential.deleted spare",
+    ]);
+    assert.doesNotMatch(JSON.stringify(await records(g)), /sk-spare/);
+  },
+);
 
 verifies("event.endpoint", "endpoints raise created, updated and deactivated", async (t) => {
   const extra = (fields = {}) => [echoEntry({ name: "Extra", ...fields })];
@@ -101,7 +105,7 @@ verifies("event.provider", "a provider switched off is told to each project that
 });
 
 verifies(
-  "event.guardrail",
+  ["event.guardrail", "guard.audited"],
   "a guardrail's block is told, a shadow's verdict and a mask are not",
   async (t) => {
     const keywords = (word: string, fields = {}) => ({

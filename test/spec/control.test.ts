@@ -50,29 +50,33 @@ const events = async (
   return listed;
 };
 
-verifies("control.tools", "fourteen tools are listed with strict schemas", async (t) => {
-  const { g } = await start(t);
-  const answer = await rpc(g.client, { method: "tools/list" });
-  const tools = at(answer.json, "result", "tools");
-  assert.ok(Array.isArray(tools));
-  const names = tools.map((one) => at(one, "name"));
-  assert.deepEqual(names, [
-    ...["gw_list_projects", "gw_list_endpoints", "gw_list_tokens", "gw_list_overrides", "gw_get_spend"],
-    ...["gw_list_audit_events", "gw_list_webhook_deliveries", "gw_create_token", "gw_rotate_token"],
-    ...["gw_revoke_token", "gw_set_endpoint_active", "gw_send_test_webhook", "gw_reload_config"],
-    "gw_export_backup",
-  ]);
-  for (const one of tools) {
-    assert.equal(at(one, "inputSchema", "type"), "object");
-    assert.equal(at(one, "inputSchema", "additionalProperties"), false);
-    const name = String(at(one, "name"));
-    assertRpcError(
-      await callTool(g.client, name, { surprise: 1 }),
-      -32602,
-      /Argument '\w+' is (?:required|not known)/,
-    );
-  }
-});
+verifies(
+  ["control.tools", "config.control-plane"],
+  "fourteen tools are listed with strict schemas",
+  async (t) => {
+    const { g } = await start(t);
+    const answer = await rpc(g.client, { method: "tools/list" });
+    const tools = at(answer.json, "result", "tools");
+    assert.ok(Array.isArray(tools));
+    const names = tools.map((one) => at(one, "name"));
+    assert.deepEqual(names, [
+      ...["gw_list_projects", "gw_list_endpoints", "gw_list_tokens", "gw_list_overrides", "gw_get_spend"],
+      ...["gw_list_audit_events", "gw_list_webhook_deliveries", "gw_create_token", "gw_rotate_token"],
+      ...["gw_revoke_token", "gw_set_endpoint_active", "gw_send_test_webhook", "gw_reload_config"],
+      "gw_export_backup",
+    ]);
+    for (const one of tools) {
+      assert.equal(at(one, "inputSchema", "type"), "object");
+      assert.equal(at(one, "inputSchema", "additionalProperties"), false);
+      const name = String(at(one, "name"));
+      assertRpcError(
+        await callTool(g.client, name, { surprise: 1 }),
+        -32602,
+        /Argument '\w+' is (?:required|not known)/,
+      );
+    }
+  },
+);
 
 verifies("control.clients", "the official clients of both eras list and call the tools", async (t) => {
   const { g } = await start(t);
@@ -144,7 +148,7 @@ verifies(
 );
 
 verifies(
-  "control.rotate.each",
+  ["control.rotate.each", "auth.token.rotate"],
   "each rotation makes another plaintext, and the one before stops working",
   async (t) => {
     const { g, tool, calls } = await start(t, withToken(7, SEVEN));
@@ -164,7 +168,13 @@ verifies(
 );
 
 verifies(
-  ["control.revoke.idempotent", "control.revoke.for-ever", "state.token.revoke-twice"],
+  [
+    "control.revoke.idempotent",
+    "auth.token.revoke",
+    "config.override.revocation",
+    "control.revoke.for-ever",
+    "state.token.revoke-twice",
+  ],
   "a revoked token stays revoked: on the next call, again, after reloads, and when git brings it back",
   async (t) => {
     const { g, tool, calls } = await start(t, withToken(7, SEVEN));
@@ -241,30 +251,34 @@ verifies("state.token.rotate-again", "a token that is revoked cannot be rotated 
   );
 });
 
-verifies("control.override.git-wins", "an override goes when git changes what it stands over", async (t) => {
-  const { g, tool, calls } = await start(t, withToken(7, SEVEN));
-  await tool("gw_set_endpoint_active", { project_uuid: PROJECT, slug: "ask", is_active: false });
-  const rotated = await tool("gw_rotate_token", { token_id: 7 });
-  const created = await tool("gw_create_token", { project_uuid: PROJECT, name: "partner" });
-  const token = String(at(created, "token"));
-  const next = "gw_live_next0FromGit";
-  const tokens = [
-    { id: 7, name: "seven", hash: hashOf(next) },
-    { name: "adopted", hash: hashOf(token) },
-  ];
-  await reloaded(g, { endpoint: echoEntry({ is_active: false }), tokens });
-  const kinds = at(await tool("gw_list_overrides"), "overrides");
-  assert.ok(Array.isArray(kinds));
-  assert.deepEqual(
-    kinds.map((one) => at(one, "kind")),
-    ["revoked"],
-    "what must never work again is all that stays",
-  );
-  await reloaded(g, { tokens });
-  assertAnswered(await calls(next));
-  assertAnswered(await calls(token));
-  assertRefused(await calls(at(rotated, "token")), 401, "Invalid or revoked token.");
-});
+verifies(
+  ["control.override.git-wins", "config.override.git-wins"],
+  "an override goes when git changes what it stands over",
+  async (t) => {
+    const { g, tool, calls } = await start(t, withToken(7, SEVEN));
+    await tool("gw_set_endpoint_active", { project_uuid: PROJECT, slug: "ask", is_active: false });
+    const rotated = await tool("gw_rotate_token", { token_id: 7 });
+    const created = await tool("gw_create_token", { project_uuid: PROJECT, name: "partner" });
+    const token = String(at(created, "token"));
+    const next = "gw_live_next0FromGit";
+    const tokens = [
+      { id: 7, name: "seven", hash: hashOf(next) },
+      { name: "adopted", hash: hashOf(token) },
+    ];
+    await reloaded(g, { endpoint: echoEntry({ is_active: false }), tokens });
+    const kinds = at(await tool("gw_list_overrides"), "overrides");
+    assert.ok(Array.isArray(kinds));
+    assert.deepEqual(
+      kinds.map((one) => at(one, "kind")),
+      ["revoked"],
+      "what must never work again is all that stays",
+    );
+    await reloaded(g, { tokens });
+    assertAnswered(await calls(next));
+    assertAnswered(await calls(token));
+    assertRefused(await calls(at(rotated, "token")), 401, "Invalid or revoked token.");
+  },
+);
 
 verifies(
   ["control.override.drift", "control.audit"],
@@ -340,27 +354,31 @@ verifies("control.lists", "projects, endpoints, tokens and spend are listed", as
   assert.equal(at(await tool("gw_get_spend", { project_uuid: OTHER_PROJECT }), "settled_usd"), 0);
 });
 
-verifies("control.webhooks", "a test webhook is sent, and its delivery is listed", async (t) => {
-  const webhooks = [
-    { name: "siem", url: "https://siem.example.com/in", events: [], secret: WEBHOOK_SECRET },
-    { name: "off", url: "https://siem.example.com/in", events: [], secret: WEBHOOK_SECRET, active: false },
-  ];
-  const { g, tool } = await start(t, { project: { webhooks } });
-  const sent = await tool("gw_send_test_webhook", { project_uuid: PROJECT, webhook: "siem" });
-  assert.equal(at(sent, "delivery", "event"), "webhook.test");
-  const listed = at(
-    await tool("gw_list_webhook_deliveries", { project_uuid: PROJECT, limit: 5 }),
-    "deliveries",
-  );
-  assert.deepEqual(listed, [at(sent, "delivery")]);
-  const test = (webhook: string) =>
-    callTool(g.client, "gw_send_test_webhook", { project_uuid: PROJECT, webhook });
-  assertRpcError(await test("none"), -32602, /'webhook': there is no webhook 'none'/);
-  assertRpcError(await test("off"), -32602, /'webhook': webhook 'off' is inactive/);
-});
+verifies(
+  ["control.webhooks", "webhook.test"],
+  "a test webhook is sent, and its delivery is listed",
+  async (t) => {
+    const webhooks = [
+      { name: "siem", url: "https://siem.example.com/in", events: [], secret: WEBHOOK_SECRET },
+      { name: "off", url: "https://siem.example.com/in", events: [], secret: WEBHOOK_SECRET, active: false },
+    ];
+    const { g, tool } = await start(t, { project: { webhooks } });
+    const sent = await tool("gw_send_test_webhook", { project_uuid: PROJECT, webhook: "siem" });
+    assert.equal(at(sent, "delivery", "event"), "webhook.test");
+    const listed = at(
+      await tool("gw_list_webhook_deliveries", { project_uuid: PROJECT, limit: 5 }),
+      "deliveries",
+    );
+    assert.deepEqual(listed, [at(sent, "delivery")]);
+    const test = (webhook: string) =>
+      callTool(g.client, "gw_send_test_webhook", { project_uuid: PROJECT, webhook });
+    assertRpcError(await test("none"), -32602, /'webhook': there is no webhook 'none'/);
+    assertRpcError(await test("off"), -32602, /'webhook': webhook 'off' is inactive/);
+  },
+);
 
 verifies(
-  "control.reload",
+  ["control.reload", "reload.admin"],
   "a reload is asked for, and a faulty configuration is answered with its errors",
   async (t) => {
     const { g, tool } = await start(t);
@@ -375,34 +393,38 @@ verifies(
   },
 );
 
-verifies("control.backup", "a backup holds what is needed, and no secret", async (t) => {
-  const project = {
-    webhooks: [{ name: "siem", url: "https://siem.example.com/in", events: [], secret: WEBHOOK_SECRET }],
-    mcp_servers: [
-      { name: "docs", url: "https://docs.example.com/mcp", headers: { "X-Key": "mcp-header-secret" } },
-    ],
-  };
-  const { g, tool } = await start(t, { project, ...withToken(7, SEVEN) });
-  const created = await tool("gw_create_token", { project_uuid: PROJECT, name: "partner" });
-  const backup = await tool("gw_export_backup");
-  const text = JSON.stringify(backup);
-  const secrets = [
-    PROVIDER_KEY,
-    WEBHOOK_SECRET,
-    "mcp-header-secret",
-    CONTROL_TOKEN,
-    SEVEN,
-    String(at(created, "token")),
-  ];
-  for (const secret of [...secrets, ...Object.values(TOKENS)])
-    assert.equal(text.includes(secret), false, secret);
-  const shown = createHash("sha256").update(PROVIDER_KEY).digest("hex").slice(0, 8);
-  assert.equal(at(backup, "config", "projects", 0, "credentials", 0, "api_key"), `fingerprint:${shown}`);
-  assert.equal(at(backup, "config", "projects", 0, "endpoints", 0, "slug"), "ask");
-  assert.equal(text.includes(g.folder), false, "no path of this machine");
-  assert.equal(at(backup, "overrides", 0, "value", "hash"), at(created, "hash"));
-  assert.equal((await events(tool, "backup.exported")).length, 1);
-});
+verifies(
+  ["control.backup", "event.backup", "config.secret.fingerprint"],
+  "a backup holds what is needed, and no secret",
+  async (t) => {
+    const project = {
+      webhooks: [{ name: "siem", url: "https://siem.example.com/in", events: [], secret: WEBHOOK_SECRET }],
+      mcp_servers: [
+        { name: "docs", url: "https://docs.example.com/mcp", headers: { "X-Key": "mcp-header-secret" } },
+      ],
+    };
+    const { g, tool } = await start(t, { project, ...withToken(7, SEVEN) });
+    const created = await tool("gw_create_token", { project_uuid: PROJECT, name: "partner" });
+    const backup = await tool("gw_export_backup");
+    const text = JSON.stringify(backup);
+    const secrets = [
+      PROVIDER_KEY,
+      WEBHOOK_SECRET,
+      "mcp-header-secret",
+      CONTROL_TOKEN,
+      SEVEN,
+      String(at(created, "token")),
+    ];
+    for (const secret of [...secrets, ...Object.values(TOKENS)])
+      assert.equal(text.includes(secret), false, secret);
+    const shown = createHash("sha256").update(PROVIDER_KEY).digest("hex").slice(0, 8);
+    assert.equal(at(backup, "config", "projects", 0, "credentials", 0, "api_key"), `fingerprint:${shown}`);
+    assert.equal(at(backup, "config", "projects", 0, "endpoints", 0, "slug"), "ask");
+    assert.equal(text.includes(g.folder), false, "no path of this machine");
+    assert.equal(at(backup, "overrides", 0, "value", "hash"), at(created, "hash"));
+    assert.equal((await events(tool, "backup.exported")).length, 1);
+  },
+);
 
 verifies(
   [

@@ -223,7 +223,7 @@ verifies("mcp.codes.5xx", "a disabled provider is -32603", async (t) => {
 });
 
 verifies(
-  ["rpc.http.401", "rpc.http.403", "mcp.scope"],
+  ["rpc.http.401", "auth.scope.mcp", "rpc.http.403", "mcp.scope"],
   "who may not come in gets the plain error body",
   async () => {
     const { client } = await started;

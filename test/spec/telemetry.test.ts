@@ -24,7 +24,9 @@ interface Scrape {
 
 async function scrape(g: Harness): Promise<Scrape> {
   const { text } = await g.admin.send("/metrics", { method: "GET" });
-  const helps = new Map([...text.matchAll(/^# HELP (\S+) (.*)$/gm)].map(([, name = "", help = ""]) => [name, help]));
+  const helps = new Map(
+    [...text.matchAll(/^# HELP (\S+) (.*)$/gm)].map(([, name = "", help = ""]) => [name, help]),
+  );
   const families = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(
     ([, name = "", type = ""]) => [name, [type, helps.get(name) ?? ""]] as const,
   );
@@ -65,34 +67,45 @@ verifies("metrics.list", "a metric that the page cannot list is found", () => {
   assert.throws(() => metricsIn('const name = "sluice_a_total";', "x.ts"), /x\.ts/);
 });
 
-verifies("metrics.list", "calls, tokens, refusals, budgets and circuits are counted where they happen", async (t) => {
-  const g = await startGateway(t, {
-    endpoint: { estimated_cost_per_1k_tokens_usd: 1, rate_limit_per_minute: 6, failover: [{ credential: "main", model: "gpt-4o" }] },
-  });
-  g.provider.says("Yes.", { usage: { prompt: 100, completion: 20, cached: 40 } });
-  assertAnswered(await g.call(hello));
-  g.provider.failsWith(503);
-  for (let n = 1; n <= 5; n++) assertRefused(await g.call(hello), 502, /503/);
-  assertRefused(await g.call(hello), 429, /./);
-  const { values } = await scrape(g);
-  const shows = (series: string, value: number): void => assert.equal(values.get(series), value, series);
-  shows(`sluice_calls_total{${WHERE},status="200"}`, 1);
-  shows(`sluice_calls_total{${WHERE},status="502"}`, 5);
-  shows(`sluice_tokens_total{${WHERE},kind="prompt"}`, 100);
-  shows(`sluice_tokens_total{${WHERE},kind="completion"}`, 20);
-  shows(`sluice_tokens_total{${WHERE},kind="cached"}`, 40);
-  shows(`sluice_cost_usd_total{${WHERE}}`, 0.12);
-  shows(`sluice_refusals_total{${WHERE},code="rate_limited",scope="minute"}`, 1);
-  shows(`sluice_refusals_total{${WHERE},code="provider_failed",scope=""}`, 5);
-  shows(`sluice_budget_usd{of="endpoint",project="${PROJECT}",name="ask",sum="settled"}`, 0.12);
-  shows(`sluice_budget_usd{of="endpoint",project="${PROJECT}",name="ask",sum="reserved"}`, 0);
-  shows('sluice_circuit_open{provider="openai",model="gpt-4o-mini",credential="main"}', 1);
-  shows('sluice_provider_attempts_total{provider="openai",model="gpt-4o-mini",outcome="failed"}', 5);
-  shows('sluice_state_healthy{driver="memory"}', 1);
-  g.clock.advance(30_000);
-  const later = await scrape(g);
-  assert.equal(later.values.get('sluice_circuit_open{provider="openai",model="gpt-4o-mini",credential="main"}'), 0);
-});
+verifies(
+  "metrics.list",
+  "calls, tokens, refusals, budgets and circuits are counted where they happen",
+  async (t) => {
+    const g = await startGateway(t, {
+      endpoint: {
+        estimated_cost_per_1k_tokens_usd: 1,
+        rate_limit_per_minute: 6,
+        failover: [{ credential: "main", model: "gpt-4o" }],
+      },
+    });
+    g.provider.says("Yes.", { usage: { prompt: 100, completion: 20, cached: 40 } });
+    assertAnswered(await g.call(hello));
+    g.provider.failsWith(503);
+    for (let n = 1; n <= 5; n++) assertRefused(await g.call(hello), 502, /503/);
+    assertRefused(await g.call(hello), 429, /./);
+    const { values } = await scrape(g);
+    const shows = (series: string, value: number): void => assert.equal(values.get(series), value, series);
+    shows(`sluice_calls_total{${WHERE},status="200"}`, 1);
+    shows(`sluice_calls_total{${WHERE},status="502"}`, 5);
+    shows(`sluice_tokens_total{${WHERE},kind="prompt"}`, 100);
+    shows(`sluice_tokens_total{${WHERE},kind="completion"}`, 20);
+    shows(`sluice_tokens_total{${WHERE},kind="cached"}`, 40);
+    shows(`sluice_cost_usd_total{${WHERE}}`, 0.12);
+    shows(`sluice_refusals_total{${WHERE},code="rate_limited",scope="minute"}`, 1);
+    shows(`sluice_refusals_total{${WHERE},code="provider_failed",scope=""}`, 5);
+    shows(`sluice_budget_usd{of="endpoint",project="${PROJECT}",name="ask",sum="settled"}`, 0.12);
+    shows(`sluice_budget_usd{of="endpoint",project="${PROJECT}",name="ask",sum="reserved"}`, 0);
+    shows('sluice_circuit_open{provider="openai",model="gpt-4o-mini",credential="main"}', 1);
+    shows('sluice_provider_attempts_total{provider="openai",model="gpt-4o-mini",outcome="failed"}', 5);
+    shows('sluice_state_healthy{driver="memory"}', 1);
+    g.clock.advance(30_000);
+    const later = await scrape(g);
+    assert.equal(
+      later.values.get('sluice_circuit_open{provider="openai",model="gpt-4o-mini",credential="main"}'),
+      0,
+    );
+  },
+);
 
 verifies("metrics.list", "usage that the gateway had to estimate is counted as such", async (t) => {
   const g = await startGateway(t);
@@ -159,79 +172,101 @@ verifies(
       "gen_ai.usage.input_tokens": 9,
       "gen_ai.usage.output_tokens": 3,
     };
-    for (const [name, value] of Object.entries(expected)) assert.deepEqual(client.attributes[name], value, name);
+    for (const [name, value] of Object.entries(expected))
+      assert.deepEqual(client.attributes[name], value, name);
     const [request] = collector.requests;
     assert.equal(request?.path, "/v1/traces");
     assert.equal(request?.headers["content-type"], "application/json");
     assert.equal(request?.headers["x-team"], "blue");
-    for (const secret of ["Hello", "Yes.", PROVIDER_KEY, TOKENS.web]) assert.ok(!request?.body.includes(secret));
+    for (const secret of ["Hello", "Yes.", PROVIDER_KEY, TOKENS.web])
+      assert.ok(!request?.body.includes(secret));
   },
 );
 
-verifies("telemetry.otlp", "a client's trace is gone on with; one that it does not sample is left alone", async (t) => {
-  const { g, spans } = await startTraced(t);
-  g.provider.says("Yes.");
-  const unsampled = `00-${TRACE}-${PARENT}-00`;
-  assertAnswered(await g.call(hello, { headers: { traceparent: unsampled } }));
-  assert.equal(g.provider.last.headers["traceparent"], unsampled);
-  assertAnswered(await g.call(hello, { headers: { traceparent: `00-${TRACE}-${PARENT}-01` } }));
-  const [server, client] = await spans(2);
-  assert.deepEqual([server?.traceId, server?.parentId], [TRACE, PARENT]);
-  assert.equal(g.provider.last.headers["traceparent"], `00-${TRACE}-${client?.spanId}-01`);
-});
+verifies(
+  "telemetry.otlp",
+  "a client's trace is gone on with; one that it does not sample is left alone",
+  async (t) => {
+    const { g, spans } = await startTraced(t);
+    g.provider.says("Yes.");
+    const unsampled = `00-${TRACE}-${PARENT}-00`;
+    assertAnswered(await g.call(hello, { headers: { traceparent: unsampled } }));
+    assert.equal(g.provider.last.headers["traceparent"], unsampled);
+    assertAnswered(await g.call(hello, { headers: { traceparent: `00-${TRACE}-${PARENT}-01` } }));
+    const [server, client] = await spans(2);
+    assert.deepEqual([server?.traceId, server?.parentId], [TRACE, PARENT]);
+    assert.equal(g.provider.last.headers["traceparent"], `00-${TRACE}-${client?.spanId}-01`);
+  },
+);
 
-verifies("telemetry.otlp", "every try is a span with what came of it, and a refusal is a span without any", async (t) => {
-  const { g, spans } = await startTraced(t, {}, { endpoint: { failover: [{ credential: "main", model: "gpt-4o" }] } });
-  g.provider.failsWith(500);
-  g.provider.says("Yes.", { model: "gpt-4o" });
-  assertAnswered(await g.call(hello));
-  assertRefused(await g.call(hello, { token: TOKENS.unknown }), 401, /./);
-  const [server, first, second, refused] = await spans(4);
-  assert.match(first?.error ?? "", /^500/);
-  assert.equal(first?.attributes["error.type"], "500");
-  assert.equal(first?.attributes["gen_ai.response.model"], undefined);
-  assert.equal(second?.error, "");
-  assert.equal(second?.attributes["gen_ai.response.model"], "gpt-4o");
-  assert.deepEqual([first?.parentId, second?.parentId], [server?.spanId, server?.spanId]);
-  assert.equal(new Set([server, first, second, refused].map((span) => span?.spanId)).size, 4);
-  assert.equal(g.provider.last.headers["traceparent"], `00-${server?.traceId}-${second?.spanId}-01`);
-  assert.deepEqual([refused?.name, refused?.error], ["chat", ""]);
-  assert.equal(refused?.attributes["error.type"], "invalid_token");
-});
+verifies(
+  "telemetry.otlp",
+  "every try is a span with what came of it, and a refusal is a span without any",
+  async (t) => {
+    const { g, spans } = await startTraced(
+      t,
+      {},
+      { endpoint: { failover: [{ credential: "main", model: "gpt-4o" }] } },
+    );
+    g.provider.failsWith(500);
+    g.provider.says("Yes.", { model: "gpt-4o" });
+    assertAnswered(await g.call(hello));
+    assertRefused(await g.call(hello, { token: TOKENS.unknown }), 401, /./);
+    const [server, first, second, refused] = await spans(4);
+    assert.match(first?.error ?? "", /^500/);
+    assert.equal(first?.attributes["error.type"], "500");
+    assert.equal(first?.attributes["gen_ai.response.model"], undefined);
+    assert.equal(second?.error, "");
+    assert.equal(second?.attributes["gen_ai.response.model"], "gpt-4o");
+    assert.deepEqual([first?.parentId, second?.parentId], [server?.spanId, server?.spanId]);
+    assert.equal(new Set([server, first, second, refused].map((span) => span?.spanId)).size, 4);
+    assert.equal(g.provider.last.headers["traceparent"], `00-${server?.traceId}-${second?.spanId}-01`);
+    assert.deepEqual([refused?.name, refused?.error], ["chat", ""]);
+    assert.equal(refused?.attributes["error.type"], "token_invalid");
+  },
+);
 
-verifies("telemetry.otlp", "a streamed answer is traced to its end, and content only where it is asked for", async (t) => {
-  const { g, spans } = await startTraced(t, { content: true });
-  g.provider.streams(["Ye", "s."], { usage: { prompt: 9, completion: 3 } });
-  const stream = await g.stream(hello);
-  await stream.rest();
-  const [server, client] = await spans(2);
-  assert.equal(server?.attributes["sluice.stream"], true);
-  assert.equal(client?.attributes["gen_ai.usage.output_tokens"], 3);
-  assert.deepEqual(JSON.parse(String(client?.attributes["gen_ai.input.messages"])).at(-1), {
-    role: "user",
-    parts: [{ type: "text", content: "Hello" }],
-  });
-  assert.deepEqual(JSON.parse(String(client?.attributes["gen_ai.output.messages"])), [
-    { role: "assistant", parts: [{ type: "text", content: "Yes." }], finish_reason: "stop" },
-  ]);
-});
+verifies(
+  "telemetry.otlp",
+  "a streamed answer is traced to its end, and content only where it is asked for",
+  async (t) => {
+    const { g, spans } = await startTraced(t, { content: true });
+    g.provider.streams(["Ye", "s."], { usage: { prompt: 9, completion: 3 } });
+    const stream = await g.stream(hello);
+    await stream.rest();
+    const [server, client] = await spans(2);
+    assert.equal(server?.attributes["sluice.stream"], true);
+    assert.equal(client?.attributes["gen_ai.usage.output_tokens"], 3);
+    assert.deepEqual(JSON.parse(String(client?.attributes["gen_ai.input.messages"])).at(-1), {
+      role: "user",
+      parts: [{ type: "text", content: "Hello" }],
+    });
+    assert.deepEqual(JSON.parse(String(client?.attributes["gen_ai.output.messages"])), [
+      { role: "assistant", parts: [{ type: "text", content: "Yes." }], finish_reason: "stop" },
+    ]);
+  },
+);
 
-verifies("telemetry.otlp", "what waits is exported at shutdown, and a reload takes tracing up and down", async (t) => {
-  const { g, collector } = await startTraced(t);
-  g.provider.says("Yes.");
-  assertAnswered(await g.call(hello));
-  g.rewrite({});
-  assert.ok((await g.gateway.reload()).ok);
-  await until(() => collector.spans().length === 2, "what was recorded before the reload is exported");
-  assertAnswered(await g.call(hello));
-  assert.equal(g.provider.last.headers["traceparent"], undefined);
-  g.rewrite({ root: { telemetry: { otlp: { endpoint: `${collector.url}/v1/traces` } } } });
-  assert.ok((await g.gateway.reload()).ok);
-  assertAnswered(await g.call(hello));
-  await g.gateway.stop();
-  assert.equal(collector.spans().length, 4);
-  assert.deepEqual(new Set(collector.requests.map(({ path }) => path)), new Set(["/v1/traces"]));
-});
+verifies(
+  "telemetry.otlp",
+  "what waits is exported at shutdown, and a reload takes tracing up and down",
+  async (t) => {
+    const { g, collector } = await startTraced(t);
+    g.provider.says("Yes.");
+    assertAnswered(await g.call(hello));
+    g.rewrite({});
+    assert.ok((await g.gateway.reload()).ok);
+    await until(() => collector.spans().length === 2, "what was recorded before the reload is exported");
+    assertAnswered(await g.call(hello));
+    assert.equal(g.provider.last.headers["traceparent"], undefined);
+    g.rewrite({ root: { telemetry: { otlp: { endpoint: `${collector.url}/v1/traces` } } } });
+    assert.ok((await g.gateway.reload()).ok);
+    assertAnswered(await g.call(hello));
+    await g.gateway.stop();
+    assert.equal(collector.spans().length, 4);
+    assert.deepEqual(new Set(collector.requests.map(({ path }) => path)), new Set(["/v1/traces"]));
+  },
+);
 
 verifies("telemetry.otlp", "a collector that is down costs no call anything, and says so once", async (t) => {
   const { g, collector } = await startTraced(t);
@@ -244,6 +279,6 @@ verifies("telemetry.otlp", "a collector that is down costs no call anything, and
   }
   await until(() => g.lines.some((line) => line.includes("traces could not be exported")), "it is logged");
   const { values } = await scrape(g);
-  assert.equal(values.get("sluice_trace_spans_total{outcome=\"exported\"}"), undefined);
+  assert.equal(values.get('sluice_trace_spans_total{outcome="exported"}'), undefined);
   assert.equal(g.lines.filter((line) => line.includes("could not be exported")).length, 1);
 });

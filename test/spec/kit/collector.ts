@@ -49,16 +49,16 @@ function seen(span: unknown): SeenSpan {
     endMs: Number(text("endTimeUnixNano")) / 1e6,
     error: at(span, "status", "code") === 2 ? String(at(span, "status", "message")) : "",
     attributes: Object.fromEntries(
-      list(at(span, "attributes")).map((one) => [String(at(one, "key")), valueOf(at(one, "value"))]),
+      list(at(span, "attributes")).map((one) => [String(at(one, "key")), heldBy(at(one, "value"))]),
     ),
   };
 }
 
-function valueOf(value: unknown): unknown {
+function heldBy(value: unknown): unknown {
   const number = at(value, "intValue");
   if (number !== undefined) return Number(number);
   const values = at(value, "arrayValue", "values");
-  if (values !== undefined) return list(values).map(valueOf);
+  if (values !== undefined) return list(values).map(heldBy);
   return at(value, "stringValue") ?? at(value, "doubleValue") ?? at(value, "boolValue");
 }
 

@@ -18,7 +18,7 @@ export const AUTH = {
     "auth.scope.admin.listing": "The endpoint listing refuses a token without scope `admin` with 403.",
     "auth.scope.admin.not-chat": "Scope `admin` alone does not open the chat routes.",
   }),
-  ...later(5, "SPEC Authentication", {
+  ...rules("SPEC Authentication", {
     "auth.token.rotate": "After a rotation the former plaintext gets 401 and the new one is accepted.",
     "auth.token.revoke": "After a revocation every later use of the token gets 401.",
     "auth.scope.mcp": "The MCP bridge refuses a token without scope `mcp` with a plain 403 error body.",

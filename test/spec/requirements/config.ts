@@ -1,5 +1,5 @@
 /** Rules of the configuration: its files, references, checks, ranges, defaults and secrets. */
-import { later, rules } from "./rule.ts";
+import { rules } from "./rule.ts";
 
 export const CONFIG = {
   ...rules("CONTRACT 2", {
@@ -99,7 +99,7 @@ export const CONFIG = {
   ...rules("CONTRACT 4", {
     "config.schema.slow": "A schema that takes over 2 s to compile is refused at load.",
   }),
-  ...later(5, "CONTRACT 2", {
+  ...rules("CONTRACT 2", {
     "config.override.git-wins": "An override goes when git changes the value it replaced.",
     "config.override.revocation": "A revocation is not undone by an override's end.",
     "config.secret.fingerprint": "APIs and plans show a secret's fingerprint, never the secret.",

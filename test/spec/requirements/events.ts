@@ -34,10 +34,12 @@ export const EVENTS = {
     "event.provider": "A provider switched off raises `provider.disabled`.",
     "event.guardrail": "A guardrail's block raises `guardrail.blocked`.",
   }),
-  ...later(5, "SPEC Events", {
+  ...rules("SPEC Events", {
     "webhook.test": "Send test fires `webhook.test` with a made-up payload.",
-    "event.oauth": "OAuth connections raise connected, disconnected and refresh_failed.",
     "event.backup": "A backup raises `backup.exported`.",
+  }),
+  ...later(5, "SPEC Events", {
+    "event.oauth": "OAuth connections raise connected, disconnected and refresh_failed.",
   }),
   ...rules("SPEC States and transitions", {
     "state.endpoint.deactivate": "An endpoint switched off by the control plane answers 404.",

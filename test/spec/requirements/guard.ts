@@ -50,7 +50,7 @@ export const GUARD = {
     "guard.pii.restore":
       "With `restore` the client gets back what was masked, and the provider never saw it.",
   }),
-  ...later(5, "SPEC Events", {
+  ...rules("SPEC Events", {
     "guard.audited": "A block raises the audit event `guardrail.blocked`.",
   }),
 };

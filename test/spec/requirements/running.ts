@@ -40,8 +40,10 @@ export const RUNNING = {
     "log.content.redacted": "With `content: redacted` they are logged with personal data masked.",
     "log.level.silent": "`log.level` leaves out lines below it.",
   }),
-  ...later(5, "CONTRACT 2", {
+  ...rules("CONTRACT 2", {
     "reload.admin": "`POST /admin/reload` reloads, as does the tool `gw_reload_config`.",
+  }),
+  ...later(5, "CONTRACT 2", {
     "telemetry.otlp": "With `telemetry.otlp.endpoint` spans are exported.",
   }),
   ...rules("SPEC Recording", {
@@ -52,7 +54,7 @@ export const RUNNING = {
     "log.call.verdicts": "The line has the guardrails' verdicts.",
     "log.secret": "No line holds a token, key or secret.",
   }),
-  ...later(5, "SPEC Recording", {
+  ...rules("SPEC Recording", {
     "audit.log": "State-changing events are written to the audit log.",
   }),
   ...rules("CONTRACT 12", {
