@@ -256,7 +256,7 @@ export class StreamPump implements ChunkSink, Silence {
     const meta = JSON.stringify({
       request_id: this.#x.requestId,
       session_id: this.#x.sessionId,
-      provider_finish_reason: result.providerFinishReason,
+      provider_finish_reason: result.finishReason === "error" ? result.providerFinishReason : undefined,
     });
     const used = `{"prompt_tokens":${usage.promptTokens},"completion_tokens":${usage.completionTokens},"total_tokens":${usage.totalTokens}}`;
     return `${finish}data: ${this.#head}],"usage":${used},"meta":${meta}}\n\ndata: [DONE]\n\n`;

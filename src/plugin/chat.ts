@@ -105,7 +105,10 @@ export interface ChatResult {
   /** Tools that the model asks for; absent or empty: none. */
   readonly toolCalls?: readonly ToolCall[];
   readonly finishReason: FinishReason;
-  /** The provider's own word, where it is not the same as finishReason. Shown as `meta.provider_finish_reason`. */
+  /**
+   * The provider's own word, where it is not the same as finishReason. Shown as
+   * `meta.provider_finish_reason` where the answer was filtered, refused or malformed.
+   */
   readonly providerFinishReason?: string;
   /** Absent when the provider reported none: the gateway then estimates it. */
   readonly usage?: Usage;

@@ -73,7 +73,7 @@ function chatBody(x: Call, result: ChatResult, usage: Usage): string {
   const { promptTokens, completionTokens, totalTokens } = usage;
   const session = x.sessionId === undefined ? "" : `,"session_id":${JSON.stringify(x.sessionId)}`;
   const reason =
-    result.providerFinishReason === undefined
+    result.finishReason !== "error" || result.providerFinishReason === undefined
       ? ""
       : `,"provider_finish_reason":${JSON.stringify(result.providerFinishReason)}`;
   // The specification's object has no tool calls, since nobody here can ask for tools: shown where a model makes one.

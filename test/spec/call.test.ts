@@ -244,7 +244,7 @@ verifies(
       const answer = await g.call(hello);
       assert.equal(answer.status, 200, answer.text);
       assert.equal(at(answer.json, "finish_reason"), reason, finish);
-      if (raw !== undefined) assert.equal(at(answer.json, "meta", "provider_finish_reason"), raw);
+      assert.equal(at(answer.json, "meta", "provider_finish_reason"), raw);
       assert.equal(g.provider.requests.length, asked + 1);
     }
     const call = { id: "call_1", type: "function", function: { name: "look", arguments: "{}" } };
