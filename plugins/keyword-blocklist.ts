@@ -3,12 +3,14 @@
  * built at setup; a call costs about the same with ten of them as with thousands.
  */
 import { block, defineGuardrail, reject } from "sluice/plugin";
+import { PATTERN_CHARACTERS, patternFault, patternFinder } from "./keyword-patterns.ts";
 import { foldedText, isAscii, plainText } from "./plain-text.ts";
 import { WordGate } from "./word-gate.ts";
 import { trieSource } from "./word-trie.ts";
 
 interface Options {
-  readonly keywords: readonly string[];
+  readonly keywords?: readonly string[];
+  readonly patterns?: Readonly<Record<string, string>>;
   readonly whole_word?: boolean;
   readonly case_sensitive?: boolean;
 }
@@ -26,14 +28,22 @@ export default defineGuardrail<Options>({
   schema: {
     type: "object",
     additionalProperties: false,
-    required: ["keywords"],
     properties: {
       keywords: {
         type: "array",
-        minItems: 1,
+        default: [],
         maxItems: 20_000,
         items: { type: "string", maxLength: 200, pattern: "\\S" },
         description: "Words and phrases. A blank stands for any row of blanks and line breaks.",
+      },
+      patterns: {
+        type: "object",
+        default: {},
+        maxProperties: 100,
+        propertyNames: { minLength: 1, maxLength: 100 },
+        additionalProperties: { type: "string", minLength: 1, maxLength: 500 },
+        description:
+          "Regular expressions by the name that messages show, in RE2's syntax: no look-around, no back-references. On a stream a match of up to 1,024 characters is found.",
       },
       whole_word: {
         type: "boolean",
@@ -47,8 +57,21 @@ export default defineGuardrail<Options>({
       },
     },
   },
-  examples: [{ keywords: ["foo", "bar baz"], whole_word: true, case_sensitive: false }],
-  setup({ keywords, whole_word = true, case_sensitive = false }) {
+  examples: [
+    { keywords: ["foo", "bar baz"], whole_word: true, case_sensitive: false },
+    { patterns: { "ticket number": "\\bTICKET-\\d{4,8}\\b" } },
+  ],
+  faults({ keywords = [], patterns = {} }) {
+    const entries = Object.entries(patterns);
+    if (keywords.length === 0 && entries.length === 0) {
+      return [{ option: undefined, message: "it looks for nothing: give `keywords` or `patterns`" }];
+    }
+    return entries.flatMap(([name, source]) => {
+      const fault = patternFault(source);
+      return fault === undefined ? [] : [{ option: "patterns", message: `pattern \`${name}\`: ${fault}` }];
+    });
+  },
+  setup({ keywords = [], patterns = {}, whole_word = true, case_sensitive = false }) {
     const compared = case_sensitive ? plainText : foldedText;
     const spelling = new Map<string, string>();
     for (const keyword of keywords) {
@@ -60,14 +83,25 @@ export default defineGuardrail<Options>({
     const inAscii = pattern(words.filter(isAscii), whole_word ? ASCII_WORD : undefined, "y");
     const inAnyText = pattern(words, whole_word ? WORD : undefined, "vy");
 
+    const hasPatterns = Object.keys(patterns).length > 0;
+    const patternIn = hasPatterns ? patternFinder(patterns, !case_sensitive) : () => undefined;
+    const keywordIn = (judged: string, open: boolean): string | undefined => {
+      const found = firstMatch(gate, isAscii(judged) ? inAscii : inAnyText, judged, open);
+      return found === undefined ? undefined : (spelling.get(singleBlanks(found)) ?? found);
+    };
+    const longest = words.reduce((most, word) => Math.max(most, longestMatch(word)), 0);
+
     return {
-      window: Math.min(8192, words.reduce((most, word) => Math.max(most, longestMatch(word)), 0) + 1),
+      window: Math.min(8192, Math.max(longest, hasPatterns ? PATTERN_CHARACTERS : 0) + 1),
       judge(text, about) {
-        const judged = compared(text);
-        const sticky = isAscii(judged) ? inAscii : inAnyText;
-        const found = firstMatch(gate, sticky, judged, whole_word && about.partial);
-        if (found === undefined) return undefined;
-        const keyword = spelling.get(singleBlanks(found)) ?? found;
+        const keyword =
+          keywordIn(compared(text), whole_word && about.partial) ??
+          patternIn({
+            text: plainText(text),
+            begins: about.side === "input" || about.totalCharacters === text.length,
+            ends: !about.partial,
+          });
+        if (keyword === undefined) return undefined;
         const code = about.side === "input" ? "keyword_blocked" : "answer_keyword_blocked";
         return block(reject(code, { keyword }), `keyword '${keyword}'`);
       },

@@ -5,13 +5,22 @@ import { isPromise } from "../plugin/index.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import { BUILT_IN } from "./builtin.ts";
 import { type CompileContext, CompileError } from "./context.ts";
-import { builtIn, compileEndpoint, finishSteps, recordHooks, requestSteps, thirdParty } from "./endpoint.ts";
+import {
+  builtIn,
+  compileEndpoint,
+  finishSteps,
+  recordHooks,
+  requestSteps,
+  thirdParty,
+  traceStep,
+} from "./endpoint.ts";
 import { edited } from "./guardrail-edits.ts";
 import { makeHost, type Platform } from "./host.ts";
 import type { InstancePool } from "./instances.ts";
 import { compileMcp } from "./mcp.ts";
 import type { CompiledConfig, CompiledEndpoint, CompiledProject } from "./model.ts";
 import { authenticatePart } from "./parts.ts";
+import { compileProxies } from "./proxy.ts";
 import type { Registry } from "./registry.ts";
 
 export interface CompileInput {
@@ -45,7 +54,7 @@ async function compileAll(context: CompileContext, hash: string): Promise<Compil
     server: config.server,
     projects,
     authenticate: requestSteps(authenticate === undefined ? [] : [authenticate]),
-    record: finishSteps(record === undefined ? [] : [record]),
+    record: [...finishSteps(record === undefined ? [] : [record]), ...traceStep(context)],
     close: () => lease.release(),
   });
 }
@@ -67,6 +76,7 @@ async function compileProject(context: CompileContext, project: ProjectConfig): 
     type: project.type,
     authenticate: requestSteps(early),
     endpoints,
+    proxies: await compileProxies(context, project, ref),
     listingJson: listingOf(project),
     mcp: compileMcp(context, project),
   };

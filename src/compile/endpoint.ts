@@ -63,7 +63,7 @@ export function compileEndpoint(
         response: upward.flatMap((placed) => placed.response ?? []),
         stream: upward.flatMap((placed) => placed.stream ?? []),
         commit: upward.flatMap((placed) => placed.commit ?? []),
-        finish: [...finishSteps(upward), ...auditStep(context)],
+        finish: [...finishSteps(upward), ...auditStep(context), ...traceStep(context)],
       };
     }),
   );
@@ -194,14 +194,21 @@ export function finishSteps(chain: readonly Placed[]): FinishStep[] {
 }
 
 /** Claims are decided once, when the last hook of stage budget has run; without such hooks nothing can be claimed. */
-function withDecision(steps: readonly RequestStep[]): RequestStep[] {
+export function withDecision(steps: readonly RequestStep[]): RequestStep[] {
   const budget = STAGES.indexOf("budget");
   const at = steps.findLastIndex((step) => step.stage <= budget) + 1;
   if (at === 0) return [...steps];
   return steps.toSpliced(at, 0, { stage: budget, plugin: "gateway", run: "decide" });
 }
 
-function auditStep({ platform }: CompileContext): FinishStep[] {
+export function auditStep({ platform }: CompileContext): FinishStep[] {
   const run = platform.auditBlocks;
   return run === undefined ? [] : [{ stage: STAGES.indexOf("record"), plugin: "audit", run }];
+}
+
+/** Where traces are exported, of every call; elsewhere it costs nothing. */
+export function traceStep({ config, platform }: CompileContext): FinishStep[] {
+  const run = platform.traces?.finish;
+  if (run === undefined || config.telemetry.otlp.endpoint === null) return [];
+  return [{ stage: STAGES.indexOf("record"), plugin: "traces", run }];
 }

@@ -30,7 +30,8 @@ export function guardInput(
     const message = x.messages[i];
     if (message === undefined) break;
     for (const parts = partCount(message); part < parts; part++) {
-      const found = textAt(message, part);
+      // Read anew: an edit of the part before has put another message there.
+      const found = textAt(x.messages[i] ?? message, part);
       if (found === undefined) continue;
       const place = { message: i, part };
       const judgement = judge(context, found.text, aboutInput(x, message.role));

@@ -2,6 +2,7 @@
 import { compileSchema } from "../base/json-schema.ts";
 import type {
   Clock,
+  Exchange,
   Hooks,
   Host,
   JsonSchema,
@@ -28,6 +29,11 @@ export interface Platform {
   readonly http: Pick<GuardedHttp, "fetch">;
   /** A finish hook of every endpoint's calls: a guardrail's block is an audit event. */
   readonly auditBlocks?: NonNullable<Hooks["finish"]>;
+  /** What providers get as `traceparent`, and a finish hook of every call where traces are exported. */
+  readonly traces?: {
+    traceparent(x: Exchange): string | undefined;
+    readonly finish: NonNullable<Hooks["finish"]>;
+  };
   /** Where OAuth connections say how they fare. */
   readonly audit?: Pick<AuditTrail, "record">;
 }

@@ -5,6 +5,7 @@
 import type { ProjectType, ServerConfig } from "../config/model.ts";
 import type { EndpointRef, Hooks, ProjectRef, Target } from "../plugin/index.ts";
 import type { McpOffer } from "./mcp.ts";
+import type { CompiledProxy } from "./proxy.ts";
 
 export interface CompiledConfig {
   /** Hex SHA-256 of all text the configuration was read from. */
@@ -25,6 +26,7 @@ export interface CompiledProject {
   /** Third-party plugins at stage authenticate of this project; they run after the gateway's own. */
   readonly authenticate: readonly RequestStep[];
   readonly endpoints: ReadonlyMap<string, CompiledEndpoint>;
+  readonly proxies: ReadonlyMap<string, CompiledProxy>;
   /** `data` of the listing call, ready to send. */
   readonly listingJson: string;
   /** What its MCP bridge offers. */

@@ -120,7 +120,11 @@ function providerFor(
         apiKey: credential?.api_key ?? "",
         baseUrl: baseUrl.replace(/\/+$/, ""),
       };
-      return wireProvider(made, spoken, await context.upstream(), { timeoutMs, firstByteTimeoutMs });
+      return wireProvider(made, spoken, await context.upstream(), {
+        timeoutMs,
+        firstByteTimeoutMs,
+        traceparent: context.platform.traces?.traceparent,
+      });
     },
     close: (provider) => provider.close?.(),
   });

@@ -323,7 +323,7 @@ class RunningGateway implements Gateway, SurfaceContext {
   }
 
   async #stop(): Promise<void> {
-    const { clock, events, http, store, metrics, log } = this.rt;
+    const { clock, events, traces, http, store, metrics, log } = this.rt;
     this.draining = true;
     this.#watch?.close();
     this.#unwatchOverrides();
@@ -340,7 +340,7 @@ class RunningGateway implements Gateway, SurfaceContext {
     deadline.cancel();
     this.#leases.close();
     await this.#live.close();
-    await events.close(lastMs - clock.monotonicMs());
+    await Promise.all([events, traces].map((each) => each.close(lastMs - clock.monotonicMs())));
     http.close();
     await store.close();
     metrics.close();

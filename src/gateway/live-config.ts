@@ -73,6 +73,7 @@ export class LiveConfig {
     this.#rt.events.follow(before, usable);
     this.#rt.log.setLevel(config.log.level);
     this.#rt.http.allow(config.network.allow);
+    this.#rt.traces.configure(config.telemetry.otlp);
     for (const { code, file, line, column, message } of warnings) {
       if (code === SETTING_REFUSED) continue;
       this.#rt.log.warn({ code, at: `${file}:${line}:${column}` }, message);

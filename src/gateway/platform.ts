@@ -8,9 +8,12 @@ import type { Clock, Random } from "../plugin/index.ts";
 import { auditBlocks } from "../record/audit.ts";
 import { createLog, type Log } from "../record/log.ts";
 import { createMetrics, type GatewayMetrics } from "../record/metrics.ts";
+import { registerStoreGauges } from "../record/metrics-store.ts";
+import { Traces } from "../record/traces.ts";
 import { memoryStore } from "../state/memory.ts";
 import type { StateStore } from "../state/store.ts";
 import { type GuardedHttp, guardedHttp } from "../upstream/guarded-http.ts";
+import { type GuardedPost, guardedPost } from "../upstream/guarded-post.ts";
 import { GatewayEvents } from "./events.ts";
 
 export interface PlatformOptions {
@@ -27,7 +30,11 @@ export interface GatewayPlatform extends Platform {
   readonly metrics: GatewayMetrics;
   readonly http: GuardedHttp;
   readonly events: GatewayEvents;
+  readonly traces: Traces;
 }
+
+/** For what the operator names: no address is refused. */
+const ANYWHERE = ["0.0.0.0/0", "::/0"];
 
 const systemRandom: Random = { uuid: () => randomUUID(), fraction: () => Math.random() };
 
@@ -42,11 +49,14 @@ export async function createPlatform(
   const log = createLog(config.log.level, options.log);
   const metrics = createMetrics();
   const store = await createStore(config, registry, { clock, random, log, metrics });
+  registerStoreGauges(metrics, store, clock);
   const http = guardedHttp({ clock, allow: config.network.allow });
   const events = new GatewayEvents({ clock, random, log, metrics, store });
+  const out = (): GuardedPost => guardedPost({ clock, allow: ANYWHERE });
+  const traces = new Traces({ clock, random, log, metrics, out });
   return {
     ...{ clock, random, log, store, metrics, requestLog: log.requests, http },
-    ...{ events, auditBlocks: auditBlocks(events.trail), audit: events.trail },
+    ...{ events, traces, auditBlocks: auditBlocks(events.trail), audit: events.trail },
   };
 }
 

@@ -4,7 +4,7 @@
  * than the gateway does.
  */
 import { VERSION } from "../base/version.ts";
-import type { Clock, Logger } from "../plugin/index.ts";
+import type { Clock, Logger, Timer } from "../plugin/index.ts";
 import { Attributes, exportJson } from "./otlp-json.ts";
 import { NAMES } from "./traces-names.ts";
 
@@ -55,7 +55,7 @@ export class OtlpExporter {
   #queue: string[] = [];
   #characters = 0;
   #sending: Promise<boolean> | undefined;
-  #armed = false;
+  #timer: Timer | undefined;
   #failing = false;
   /** No span is taken any more; when it is over, none is kept either. */
   #closed = false;
@@ -63,8 +63,7 @@ export class OtlpExporter {
 
   constructor(options: OtlpOptions) {
     this.#options = options;
-    const endpoint = options.endpoint.replace(/\/+$/, "");
-    this.#url = endpoint.endsWith(TRACES_PATH) ? endpoint : endpoint + TRACES_PATH;
+    this.#url = tracesUrl(options.endpoint);
     this.#headers = { ...options.headers, "Content-Type": "application/json" };
     this.#resource = new Attributes()
       .text(NAMES.serviceName, "sluice")
@@ -90,6 +89,7 @@ export class OtlpExporter {
   /** Sends what waits, as far as it can within `timeoutMs`; the rest is dropped. */
   async close(timeoutMs: number): Promise<void> {
     this.#closed = true;
+    this.#timer?.cancel();
     const { clock, count } = this.#options;
     let cancel = (): void => undefined;
     const late = new Promise<void>((resolve) => {
@@ -110,10 +110,9 @@ export class OtlpExporter {
   }
 
   #arm(): void {
-    if (this.#armed || this.#closed) return;
-    this.#armed = true;
-    this.#options.clock.after(EXPORT_MS, () => {
-      this.#armed = false;
+    if (this.#timer !== undefined || this.#closed) return;
+    this.#timer = this.#options.clock.after(EXPORT_MS, () => {
+      this.#timer = undefined;
       void this.#send();
     });
   }
@@ -165,14 +164,24 @@ export class OtlpExporter {
   #tell(isSent: boolean, status: number | undefined, error: string | undefined): void {
     if (isSent === !this.#failing) return;
     this.#failing = !isSent;
-    const { log, endpoint } = this.#options;
-    const where = { endpoint: endpoint.replace(/[?#].*$/s, "") };
+    const { log } = this.#options;
+    // Of the URL no more: a key may stand in what is behind it, or before.
+    const where = { endpoint: URL.canParse(this.#url) ? new URL(this.#url).origin : "" };
     if (isSent) log.info(where, "traces are exported again");
     else log.warn({ ...where, status, error }, "traces could not be exported");
   }
 }
 
-/** What a collector took of a request only in part. */
+/** What is no URL after all (a port beyond all ports) stays as it is, and fails when it is posted to. */
+function tracesUrl(endpoint: string): string {
+  if (!URL.canParse(endpoint)) return endpoint;
+  const url = new URL(endpoint);
+  const path = url.pathname.replace(/\/+$/, "");
+  url.pathname = path.endsWith(TRACES_PATH) ? path : path + TRACES_PATH;
+  return url.href;
+}
+
+/** Spans that a collector did not take of a request that it took. */
 function rejectedSpans(body: string): number {
   return Number(/"rejectedSpans"\s*:\s*"?(\d{1,9})/.exec(body)?.[1] ?? 0);
 }

@@ -8,11 +8,14 @@ import type { HealthReport } from "./health.ts";
 import { serveHealth } from "./health.ts";
 import { serveListing } from "./listing.ts";
 import { serveMcp } from "./mcp.ts";
+import { serveProxy } from "./proxy.ts";
 import { deleteSession } from "./sessions.ts";
 
 const API = "/api/";
 const CONTROL = "/api/control";
 const SESSIONS = "sessions/";
+/** With a slug behind it, and perhaps more. */
+const PROXY = /^proxy\/([^/]+)(.*)$/s;
 
 /** The data plane's request handler. */
 export function dataPlane(
@@ -54,6 +57,11 @@ function serveApi(ctx: SurfaceContext, req: IncomingMessage, res: ServerResponse
     const route: Route = { surface: "mcp", scope: "mcp", projectUuid, path };
     if (allowed(ctx, req, res, "POST")) serveMcp(new Visit(ctx, req, res, route));
     return;
+  }
+  const [, proxied, below = ""] = PROXY.exec(rest) ?? [];
+  if (proxied !== undefined) {
+    const route: Route = { surface: "proxy", scope: "proxy", projectUuid, path };
+    return serveProxy(new Visit(ctx, req, res, route), proxied, below);
   }
   const isDispatcher = rest === "chat/completions";
   if (!isDispatcher && rest.includes("/")) return refuseBare(ctx, req, res, reject("not_found", {}));

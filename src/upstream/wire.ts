@@ -2,6 +2,7 @@
  * Turns a WireFormat (pure translation) into a Provider that asks over HTTP: sockets, timeouts, framing, and what
  * counts as a failure, once for all formats. Nothing here knows a vendor.
  */
+import { traceParentOf } from "../base/trace-context.ts";
 import type { Credential, Exchange, Provider, WireFormat } from "../plugin/index.ts";
 import { ANSWER_BYTES_MAX } from "./answer-body.ts";
 import type { UpstreamClient, UpstreamLimits } from "./client.ts";
@@ -14,11 +15,11 @@ export interface WireSettings {
   readonly timeoutMs: number;
   /** To the head of the answer. */
   readonly firstByteTimeoutMs: number;
+  /** The `traceparent` to send. Default: the client's own goes on (CONTRACT section 3). */
+  readonly traceparent?: (x: Exchange) => string | undefined;
 }
 
 const STREAM_BYTES_MAX = 256 * 1024 * 1024;
-
-const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** `format` spoken with `credential` over `client`. */
 export function wireProvider(
@@ -35,6 +36,11 @@ export function wireProvider(
   };
   const whole: UpstreamLimits = { ...timeouts, bodyBytesMax: ANSWER_BYTES_MAX };
   const streamed: UpstreamLimits = { ...timeouts, bodyBytesMax: STREAM_BYTES_MAX };
+  const { traceparent = passedOn } = settings;
+  const traced = (limits: UpstreamLimits, x: Exchange): UpstreamLimits => {
+    const trace = traceparent(x);
+    return trace === undefined ? limits : { ...limits, traceparent: trace };
+  };
   const scrub = scrubber(credential.apiKey);
   return {
     complete: (request, x) =>
@@ -51,10 +57,6 @@ export function wireProvider(
   };
 }
 
-/** A W3C traceparent is carried through to the provider (CONTRACT section 3); anything else in its place is not. */
-function traced(limits: UpstreamLimits, x: Exchange): UpstreamLimits {
-  const { traceparent } = x.headers;
-  return typeof traceparent === "string" && TRACEPARENT.test(traceparent)
-    ? { ...limits, traceparent }
-    : limits;
+function passedOn(x: Exchange): string | undefined {
+  return traceParentOf(x.headers["traceparent"])?.text;
 }

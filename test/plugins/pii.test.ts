@@ -117,7 +117,8 @@ test("on a stream what may still grow waits until it cannot", () => {
   const partial = { side: "output", role: "assistant", partial: true } as const;
   assert.equal(judge("call +41 44 668 18", partial), undefined);
   assert.equal(judge("write to ada@example.co", partial), undefined);
-  assert.equal(masked("call +41 44 668 18 00 and ask for Ada", partial), "call [PHONE] and ask for Ada");
+  const settled = "call +41 44 668 18 00 and ask for Ada, please";
+  assert.equal(masked(settled, partial), "call [PHONE] and ask for Ada, please");
 });
 
 test("no cut of a stream shows a finding that the whole text has not, once it has settled", () => {

@@ -1,7 +1,8 @@
 /** Counters and histograms: what was added is what a scrape reads, each combination of labels apart. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CounterFamily, HistogramFamily } from "../../src/record/metric-family.ts";
+import { CounterFamily, GaugeFamily, HistogramFamily, SERIES_MAX } from "../../src/record/metric-family.ts";
+import { createMetrics } from "../../src/record/metrics.ts";
 
 test("equal labels are one series, and labels that only look alike when joined are two", async () => {
   const family = new CounterFamily("calls_total", "Calls", ["project", "endpoint"]);
@@ -35,4 +36,40 @@ test("a histogram counts a value into its bucket and all above, a bound into its
       ["seconds_count", undefined, 4],
     ],
   );
+});
+
+test("a gauge shows what it was given last", async () => {
+  const family = new GaugeFamily("open", "Open", ["model"]);
+  family.series("m")(1);
+  family.series("m")(0);
+  assert.deepEqual((await family.get()).values, [{ labels: { model: "m" }, value: 0 }]);
+});
+
+test("series beyond the limit are counted together, and none is lost", async () => {
+  const family = new CounterFamily("calls_total", "Calls", ["id"]);
+  for (let n = 0; n < SERIES_MAX + 5; n++) family.series(String(n))(1);
+  const { values } = await family.get();
+  assert.equal(values.length, SERIES_MAX + 1);
+  assert.deepEqual(values.at(-1), { labels: { id: "other" }, value: 5 });
+});
+
+test("a scrape reads what was told to it, waits for what must be asked for, and shows labels in their order", async () => {
+  const metrics = createMetrics();
+  metrics.gauges("sums_usd", "Sums", ["of", "name"], async () => [
+    [1.5, "endpoint", "ask"],
+    [2, "token", 'w"eb'],
+  ]);
+  metrics.gauge("open_calls", "Open calls", () => 3);
+  metrics.gauge("circuit_open", "Open circuits", ["model"]).series("m")(1);
+  const text = await metrics.text();
+  metrics.close();
+  for (const line of [
+    'sums_usd{of="endpoint",name="ask"} 1.5',
+    'sums_usd{of="token",name="w\\"eb"} 2',
+    "# TYPE open_calls gauge",
+    "open_calls 3",
+    'circuit_open{model="m"} 1',
+  ]) {
+    assert.ok(text.split("\n").includes(line), line);
+  }
 });

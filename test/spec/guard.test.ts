@@ -1,5 +1,6 @@
 /** Guardrails through the whole gateway. The mock echoes what the model would see, so that masks show. */
 import assert from "node:assert/strict";
+import { sseAnswer } from "../../src/testing/fake-upstream.ts";
 import { type Answer, assertAnswered, assertRefused, at, until } from "./kit/client.ts";
 import { echoEntry } from "./kit/config.ts";
 import { chunksOf, textOf } from "./kit/event-stream.ts";
@@ -280,4 +281,162 @@ verifies("guard.timeout", "a guardrail that is slower than its time counts as fa
   };
   assertAnswered(await ended("ask"));
   assert.ok((await ended("closed")).status >= 400);
+});
+
+/** What the provider was sent of the last message. */
+function lastSent(g: Harness): unknown {
+  const messages = g.provider.sent("messages");
+  return Array.isArray(messages) ? at(messages.at(-1), "content") : undefined;
+}
+
+const restoring = { use: "pii", mode: "mask", restore: true };
+const ask = "Tell ada@mail.example.org and bob@mail.example.org of 203.0.113.77, ada@mail.example.org first.";
+const asked = "Tell [EMAIL_1] and [EMAIL_2] of [IP_ADDRESS_1], [EMAIL_1] first.";
+const told = "I told [EMAIL_1], then [EMAIL_2]; [EMAIL_3] is nobody.";
+const seen = "I told ada@mail.example.org, then bob@mail.example.org; [EMAIL_3] is nobody.";
+
+verifies(
+  ["guard.pii.restore", "guard.pii.restore.kept"],
+  "with `restore` the client alone sees what the masks stand for",
+  async (t) => {
+    const endpoint = { guardrails: [restoring], sessions_enabled: true };
+    const g = await startGateway(t, { endpoint, root: { log: { content: "full" } } });
+    g.provider.says(told);
+    const answer = await say(g, ask);
+    assert.equal(assertAnswered(answer), seen);
+    assert.equal(lastSent(g), asked);
+    const session_id = at(answer.json, "meta", "session_id");
+    g.provider.says("Fine.");
+    assertAnswered(await g.call({ message: "And cleo@mail.example.org?", session_id }));
+    const [first, second, third] = [0, 1, 2].map((n) => at(g.provider.sent("messages"), n, "content"));
+    assert.deepEqual([first, second], [asked, told]);
+    assert.match(String(third), /^And \[EMAIL_\d{4,}\]\?$/, "its number is none of the history's");
+    const logged = g.lines.join("\n");
+    assert.ok(logged.includes("[EMAIL_1]") && !logged.includes("mail.example.org"), logged);
+  },
+);
+
+verifies(
+  "guard.pii.restore.stream",
+  "a stream cut inside its masks arrives with the originals",
+  async (t) => {
+    const g = await startGateway(t, {
+      endpoint: { guardrails: [{ ...restoring, on: ["input", "output"] }] },
+    });
+    for (let length = 1; length < 12; length++) {
+      g.provider.streams(told.match(new RegExp(`.{1,${length}}`, "g")) ?? []);
+      const events = await (await g.stream({ message: ask })).rest();
+      assert.equal(textOf(events), seen);
+      assert.equal(events.at(-1), "[DONE]");
+    }
+  },
+);
+
+/** The gateway refuses to start; its reasons, as the terminal shows them. */
+async function refusedAtLoad(t: Parameters<typeof startGateway>[0], use: Use): Promise<string> {
+  const refused: unknown = await startGateway(t, { endpoint: { guardrails: [use] } }).catch(
+    (thrown) => thrown,
+  );
+  const errors = at(refused, "errors");
+  return Array.isArray(errors) ? errors.map((error) => `${at(error, "message")}`).join("\n") : "";
+}
+
+verifies(
+  ["guard.pii.restore.refused", "guard.keyword.patterns.refused"],
+  "options that cannot be carried out are refused at load",
+  async (t) => {
+    assert.match(await refusedAtLoad(t, { use: "pii", restore: true }), /`restore` needs `mode: mask`/);
+    assert.match(await refusedAtLoad(t, { ...restoring, on: ["output"] }), /`on` has no `input`/);
+    const patterns = { broken: "a(b", looking: "(?=a)b", empty: "x*" };
+    const reasons = await refusedAtLoad(t, { use: "keyword_blocklist", patterns });
+    for (const name of Object.keys(patterns)) assert.match(reasons, new RegExp(`pattern .${name}.: `));
+    assert.match(await refusedAtLoad(t, { use: "keyword_blocklist" }), /it looks for nothing/);
+  },
+);
+
+verifies("guard.keyword.patterns", "a pattern is refused under its name, on both sides", async (t) => {
+  const use = { use: "keyword_blocklist", patterns: { "ticket number": "\\bTICKET-\\d{4,}" } };
+  const g = await startGateway(t, { endpoint: { guardrails: [{ ...use, on: ["input", "output"] }] } });
+  const refusal = "Request blocked: keyword 'ticket number' detected in input.";
+  assertRefused(await say(g, "See ticket-12345, please."), 422, refusal);
+  g.provider.streams(["It is ", "TICK", "ET-1", "23", "45."]);
+  const events = await (await g.stream({ message: "Which ticket?" })).rest();
+  const last = at(chunksOf(events).at(-1), "error");
+  assert.equal(last, "Response blocked: keyword 'ticket number' detected in output.");
+  assert.equal(textOf(events), "");
+  g.provider.says("TICKET-1 it is.");
+  assert.equal(assertAnswered(await say(g, "Which ticket?")), "TICKET-1 it is.");
+});
+
+verifies(
+  "guard.stream.tool-calls",
+  "a streamed tool call arrives when it is complete, with masks in its arguments",
+  async (t) => {
+    const masked = { use: "pii", mode: "mask", on: ["output"] };
+    const g = await startGateway(t, { endpoint: { guardrails: [masked] } });
+    const call = (fields: object): object => chunk({ tool_calls: [{ index: 0, ...fields }] });
+    const begin = { id: "call_1", type: "function", function: { name: "send", arguments: "" } };
+    const pieces = ['{"to":"ada', "@mail.exam", 'ple.org"}'];
+    const events = [
+      call(begin),
+      ...pieces.map((piece) => call({ function: { arguments: piece } })),
+      chunk({}, "tool_calls"),
+      "[DONE]",
+    ];
+    g.provider.answer(sseAnswer(events));
+    const chunks = chunksOf(await (await g.stream({ message: "Go" })).rest());
+    const deltas = chunks.flatMap((one) => at(one, "choices", 0, "delta", "tool_calls") ?? []);
+    assert.deepEqual(deltas, [
+      {
+        index: 0,
+        id: "call_1",
+        type: "function",
+        function: { name: "send", arguments: '{"to":"[EMAIL]"}' },
+      },
+    ]);
+  },
+);
+
+verifies("guard.stream.held", "a guardrail that holds streams to their end is warned of", async (t) => {
+  const hook = { use: "webhook", url: "https://guard.example.com/judge", on: ["output"] };
+  const warned = async (endpoint: Use): Promise<boolean> => {
+    const g = await startGateway(t, { endpoint });
+    return g.lines.some((line) => line.includes("W0110"));
+  };
+  assert.ok(await warned({ guardrails: [hook] }));
+  assert.ok(!(await warned({ guardrails: [hook], streaming_enabled: false })));
+  assert.ok(
+    !(await warned({
+      guardrails: [
+        { ...hook, window: 200 },
+        { ...hook, on: ["input"] },
+      ],
+    })),
+  );
+});
+
+verifies(["guard.logged", "guard.counted"], "what guardrails said is logged and counted", async (t) => {
+  const mask = { use: "pii", mode: "mask" };
+  const word = { use: "keyword_blocklist", keywords: ["sombra"] };
+  const g = await guarded(t, mask, word);
+  assertRefused(await say(g, "The sombra of ada@mail.example.org"), 422, /sombra/);
+  const line = g.lines.find((text) => text.includes('"msg":"call"')) ?? "{}";
+  assert.deepEqual(at(JSON.parse(line), "verdicts"), [
+    { guardrail: "pii", side: "input", verdict: "replace", shadow: false, reason: "email" },
+    {
+      guardrail: "keyword_blocklist",
+      side: "input",
+      verdict: "block",
+      shadow: false,
+      reason: "keyword 'sombra'",
+    },
+  ]);
+  const metrics = (await g.admin.send("/metrics", { method: "GET" })).text;
+  for (const [guardrail, verdict] of [
+    ["pii", "replace"],
+    ["keyword_blocklist", "block"],
+  ]) {
+    const labels = `guardrail="${guardrail}",side="input",verdict="${verdict}"`;
+    assert.ok(metrics.includes(`sluice_guardrail_verdicts_total{${labels}} 1`), metrics);
+  }
 });

@@ -38,7 +38,7 @@ async function scrape(g: Harness): Promise<Scrape> {
 
 const WHERE = `project="${PROJECT}",endpoint="ask"`;
 
-verifies("metrics.list", "a scrape has the metrics that docs/metrics.md lists, and no others", async (t) => {
+verifies("metrics.text", "a scrape has the metrics that docs/metrics.md lists, and no others", async (t) => {
   const directory = mkdtempSync(join(tmpdir(), "sluice-metrics-"));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const g = await startGateway(t, {
@@ -62,13 +62,13 @@ verifies("metrics.list", "a scrape has the metrics that docs/metrics.md lists, a
   }
 });
 
-verifies("metrics.list", "a metric that the page cannot list is found", () => {
+verifies("metrics.text", "a metric that the page cannot list is found", () => {
   assert.equal(metricsIn('m.counter("sluice_a_total", "A", ["b"])', "x.ts")[0]?.labels[0], "b");
   assert.throws(() => metricsIn('const name = "sluice_a_total";', "x.ts"), /x\.ts/);
 });
 
 verifies(
-  "metrics.list",
+  "metrics.text",
   "calls, tokens, refusals, budgets and circuits are counted where they happen",
   async (t) => {
     const g = await startGateway(t, {
@@ -107,7 +107,7 @@ verifies(
   },
 );
 
-verifies("metrics.list", "usage that the gateway had to estimate is counted as such", async (t) => {
+verifies("metrics.text", "usage that the gateway had to estimate is counted as such", async (t) => {
   const g = await startGateway(t);
   g.provider.says("Yes.", { usage: undefined });
   assertAnswered(await g.call(hello));

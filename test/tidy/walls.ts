@@ -60,6 +60,7 @@ const PLUGIN_PACKAGES = [
   "libphonenumber-js/min",
   "libphonenumber-js/max",
   "libphonenumber-js/mobile",
+  "re2js",
 ];
 
 const STATEMENT = /^(?:import|export)\s+(type\s+)?(?:[^"';]*?\sfrom\s+)?"([^"]+)"/gm;

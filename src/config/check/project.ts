@@ -164,12 +164,32 @@ function checkProxies(check: Check, project: FilledProject, parent: Spot): void 
   for (const [proxy, spot] of each(project.proxy_endpoints, under(project, "proxy_endpoints", parent))) {
     slugs.add(proxy.slug, under(proxy, "slug", spot));
     checkSecretHeaders(check, proxy.headers, under(proxy, "headers", spot));
+    checkOwnHeaders(check, proxy.headers, under(proxy, "headers", spot));
     const name = proxy.oauth_connection;
     if (name === null || known.includes(name) || !isWhole) continue;
     const message = `unknown OAuth connection \`${name}\``;
     check.report("E0306", under(proxy, "oauth_connection", spot), message, {
       suggestion: nearestName(name, known),
     });
+  }
+}
+
+/** Headers that the proxy tells itself, of each connection and each body anew. */
+const TOLD =
+  /^(?:connection|content-length|expect|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|via)$/i;
+/** What a header's value may be made of (RFC 9110, section 5.5). */
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+function checkOwnHeaders(check: Check, headers: Readonly<Record<string, string>>, spot: Spot): void {
+  for (const [name, value] of Object.entries(headers)) {
+    const place = under(headers, name, spot);
+    if (TOLD.test(name)) check.report("E0105", place, `header \`${name}\` is the proxy's own to tell`);
+    if (typeof value === "string" && !HEADER_VALUE.test(value))
+      check.report(
+        "E0105",
+        place,
+        `the value of header \`${name}\` holds a character that no header may have`,
+      );
   }
 }
 

@@ -1,5 +1,5 @@
 /** Rules of the guardrails: the four built-in ones, what they say, and how a third party's is run. */
-import { later, rules } from "./rule.ts";
+import { rules } from "./rule.ts";
 
 export const GUARD = {
   ...rules("SPEC Messages (gateway)", {
@@ -43,12 +43,25 @@ export const GUARD = {
     "guard.on-error.block": "A guardrail that throws blocks the call by default.",
     "guard.on-error.allow": "With `on_error: allow` a guardrail that throws lets the call through.",
     "guard.timeout": "A guardrail slower than its `timeout_ms` counts as failed.",
+    "guard.pii.restore":
+      "With `restore` the client gets back what was masked, and the provider never saw it.",
+    "guard.pii.restore.stream": "On a stream too, wherever the answer is cut.",
+    "guard.pii.restore.kept": "Log and conversations keep the masks of `restore`.",
+    "guard.pii.restore.refused": "`restore` without masks of the input is refused at load.",
+    "guard.keyword.patterns":
+      "A pattern is refused under the name that the config gives it, in any text in linear time.",
+    "guard.keyword.patterns.refused": "A pattern that re2 does not read is refused at load.",
+    "guard.stream.tool-calls":
+      "Arguments of a streamed tool call are judged before the client sees any of it.",
+    "guard.stream.held": "A guardrail that holds streams to their end is warned of at load.",
     "guard.isolate":
       "With `isolate` an endless loop, a crash or a leak in a guardrail costs that call alone.",
   }),
-  ...later(4, "CONTRACT 2", {
-    "guard.pii.restore":
-      "With `restore` the client gets back what was masked, and the provider never saw it.",
+  ...rules("CONTRACT 11", {
+    "guard.logged": "What guardrails said of a call stands in its log line, without any of the text.",
+  }),
+  ...rules("CONTRACT 12", {
+    "guard.counted": "Verdicts are counted by guardrail, side and verdict.",
   }),
   ...rules("SPEC Events", {
     "guard.audited": "A block raises the audit event `guardrail.blocked`.",

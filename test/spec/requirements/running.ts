@@ -38,13 +38,13 @@ export const RUNNING = {
     "log.content.none": "By default the log holds no prompt and no answer.",
     "log.content.full": "With `content: full` prompt and answer are logged.",
     "log.content.redacted": "With `content: redacted` they are logged with personal data masked.",
+    "telemetry.otlp": "With `telemetry.otlp.endpoint` spans are exported.",
     "log.level.silent": "`log.level` leaves out lines below it.",
   }),
   ...rules("CONTRACT 2", {
     "reload.admin": "`POST /admin/reload` reloads, as does the tool `gw_reload_config`.",
   }),
   ...later(5, "CONTRACT 2", {
-    "telemetry.otlp": "With `telemetry.otlp.endpoint` spans are exported.",
   }),
   ...rules("SPEC Recording", {
     "log.call": "Every call is one JSON line: request id, project, endpoint, token, status, timings.",

@@ -1,5 +1,5 @@
 /** Rules of the wrapper and proxy surfaces, which step 6 delivers. */
-import { later } from "./rule.ts";
+import { later, rules } from "./rule.ts";
 
 export const SURFACES = {
   ...later(6, "SPEC Errors", {
@@ -8,7 +8,7 @@ export const SURFACES = {
     "wrapper.error.body": "The wrapper's refusals have the specification's error body.",
     "wrapper.messages": "The gateway's messages hold on the wrapper.",
   }),
-  ...later(6, "SPEC Messages (proxy)", {
+  ...rules("SPEC Messages (proxy)", {
     "proxy.method":
       "A method that is not allowed gets 405 `Method '<method>' is not allowed for this endpoint.`.",
     "proxy.ssrf": "A blocked address gets 422 `Upstream URL blocked by SSRF guard.` with detail.",
@@ -16,5 +16,27 @@ export const SURFACES = {
     "proxy.unreachable": "A network failure or timeout gets 502 `Upstream unreachable.`.",
     "proxy.slug": "An unknown slug gets 404 `Endpoint '<slug>' not found or inactive.`.",
     "proxy.through": "Status and body of the upstream pass unchanged.",
+  }),
+  ...rules("CONTRACT 9", {
+    "proxy.path":
+      "The rest of the path and the query are appended, and cannot climb out of the upstream's URL.",
+    "proxy.admission": "Token, scope `proxy` and project type are checked before the endpoint.",
+    "proxy.headers":
+      "Hop-by-hop headers and the client's Authorization are not passed on; the endpoint's are added.",
+    "proxy.redirect": "Redirects are not followed.",
+    "proxy.upgrade": "A WebSocket upgrade is refused in words.",
+    "proxy.stream": "Bodies stream both ways, held back by the slower side.",
+    "proxy.framing": "Framing, trailers, hints and expectations are RFC 9110's and 9112's.",
+    "proxy.broken":
+      "An upstream that breaks off shows at the client as a broken connection, never as an end.",
+    "proxy.gone": "A client that leaves closes the upstream's connection.",
+    "proxy.limits": "Rate limits hold per proxy endpoint.",
+    "proxy.cap": "The token's monthly cap holds on the proxy.",
+    "proxy.log": "Each proxied call is one line of the log.",
+    "proxy.oauth.single": "All calls that wait for an access token wait for one refresh.",
+    "proxy.oauth.cached": "An access token is kept until shortly before its end.",
+    "proxy.oauth.401": "On 401 the token is refreshed once, and the call sent again when its body can be.",
+    "proxy.oauth.audit": "A failed refresh is in the audit log.",
+    "proxy.oauth.secret": "OAuth secrets and tokens are in no answer, log or audit record.",
   }),
 };

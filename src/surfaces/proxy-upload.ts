@@ -1,0 +1,101 @@
+/**
+ * A client's body on its way to the upstream, as it comes and no faster than it is taken. What is small is kept, so
+ * that it can go a second time. Knows nothing of answers.
+ */
+import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
+import { trailers } from "./proxy-headers.ts";
+
+/** Bodies up to this length can go again. */
+export const KEPT_BYTES_MAX = 65_536;
+
+export class Upload {
+  readonly #req: IncomingMessage;
+  readonly #res: ServerResponse;
+  /** The endpoint's headers, which no trailer may stand in for. */
+  readonly #own: readonly string[];
+  #kept: Buffer[] | undefined = [];
+  #bytes = 0;
+  #out: ClientRequest | undefined;
+  #isReading = false;
+  #hasEnded: boolean;
+  #atEnd: (() => void) | undefined;
+
+  constructor(req: IncomingMessage, res: ServerResponse, own: readonly string[]) {
+    this.#req = req;
+    this.#res = res;
+    this.#own = own;
+    const { "transfer-encoding": coding, "content-length": length } = req.headers;
+    this.#hasEnded = coding === undefined && Number(length ?? 0) === 0;
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Sends what has come, and all that comes from now on, to this request. */
+  to(out: ClientRequest): void {
+    this.#out = out;
+    out.on("drain", () => {
+      if (this.#out === out) this.#req.resume();
+    });
+    for (const part of this.#kept ?? []) out.write(part);
+    if (this.#hasEnded) return this.#finish(out);
+    // The upstream may have something to say before the body comes.
+    out.flushHeaders();
+    if (this.#isReading) this.#req.resume();
+    else this.#begin();
+  }
+
+  /**
+   * Sends no more to where it went, and runs `then` once the body is here whole, to go again. False, and nothing has
+   * changed, when it is or may become too long to be kept.
+   */
+  again(then: () => void): boolean {
+    if (this.#kept === undefined) return false;
+    const { "content-length": length } = this.#req.headers;
+    if (!this.#hasEnded && !(Number(length) <= KEPT_BYTES_MAX)) return false;
+    this.#out = undefined;
+    if (this.#hasEnded) {
+      queueMicrotask(then);
+      return true;
+    }
+    this.#atEnd = then;
+    if (this.#isReading) this.#req.resume();
+    else this.#begin();
+    return true;
+  }
+
+  /** Nobody wants the rest: it is read and dropped. */
+  abandon(): void {
+    this.#out = undefined;
+    this.#kept = undefined;
+    this.#atEnd = undefined;
+    this.#req.resume();
+  }
+
+  #begin(): void {
+    const req = this.#req;
+    this.#isReading = true;
+    // Answered by the gateway, for its own connection (RFC 9110, section 10.1.1), now that somebody takes the body.
+    if (req.headers.expect !== undefined) this.#res.writeContinue();
+    req.on("data", (part: Buffer) => this.#take(part));
+    req.on("end", () => {
+      this.#hasEnded = true;
+      if (this.#out !== undefined) this.#finish(this.#out);
+      this.#atEnd?.();
+    });
+  }
+
+  #take(part: Buffer): void {
+    this.#bytes += part.length;
+    if (this.#bytes > KEPT_BYTES_MAX) this.#kept = undefined;
+    else this.#kept?.push(part);
+    if (this.#out?.write(part) === false) this.#req.pause();
+  }
+
+  #finish(out: ClientRequest): void {
+    const behind = trailers(this.#req, this.#own);
+    if (behind.length > 0) out.addTrailers(behind);
+    out.end();
+  }
+}
