@@ -31,6 +31,8 @@ export interface Sent {
 
 export class Client {
   readonly origin: string;
+  /** Heads and texts of all answers, for one look at the end. */
+  readonly heard: string[] = [];
   readonly #agent = new Agent({ keepAlive: true });
 
   constructor(origin: string) {
@@ -44,12 +46,14 @@ export class Client {
     for await (const part of message) parts.push(part);
     const text = Buffer.concat(parts).toString("utf8");
     const { statusCode: status = 0, headers } = message;
-    return { status, headers, head: headOf(message), text, json: parsed(text) };
+    const head = headOf(message);
+    this.heard.push(head, text);
+    return { status, headers, head, text, json: parsed(text) };
   }
 
   /** One call whose answer is read event by event. */
   async stream(path: string, sent: Sent): Promise<EventStream> {
-    return new EventStream(await this.#open(path, sent));
+    return new EventStream(await this.#open(path, sent), this.heard);
   }
 
   /** Sends bytes as they are and reads until the gateway closes the connection or `enough` is satisfied. */

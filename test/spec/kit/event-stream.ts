@@ -11,12 +11,16 @@ export class EventStream {
   #ended = false;
   #wake: (() => void) | undefined;
 
-  constructor(message: IncomingMessage) {
+  /** `heard`: takes what comes as it comes. */
+  constructor(message: IncomingMessage, heard: string[] = []) {
     this.status = message.statusCode ?? 0;
     this.headers = message.headers;
     this.#message = message;
     message.setEncoding("utf8");
-    message.on("data", (text: string) => this.#take(text));
+    message.on("data", (text: string) => {
+      heard.push(text);
+      this.#take(text);
+    });
     message.on("error", () => this.#end());
     message.on("close", () => this.#end());
   }

@@ -2,13 +2,14 @@
  * Starts the real gateway over real HTTP, on free ports, with a configuration written to a temporary folder, a fake
  * provider behind it and a clock that only the test turns. Everything is closed when the test ends.
  */
+import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createGateway, type Gateway } from "../../../src/index.ts";
 import { type VirtualClock, virtualClock } from "../../../src/testing/virtual-clock.ts";
 import { type Answer, Client, type Sent } from "./client.ts";
-import { type ConfigParts, configOf, PROJECT, TOKENS } from "./config.ts";
+import { type ConfigParts, configOf, PROJECT, PROVIDER_KEY, TOKENS } from "./config.ts";
 import type { EventStream } from "./event-stream.ts";
 import { type FakeProvider, fakeProvider } from "./provider.ts";
 
@@ -44,6 +45,14 @@ export interface Harness {
   stream(body: Readonly<Record<string, unknown>>, options?: CallOptions): Promise<EventStream>;
   /** Writes another configuration over the first, without reloading. */
   rewrite(parts: ConfigParts | string): void;
+}
+
+/** Whatever a test was about: nothing that was logged or answered holds a token or a key that it used. */
+function assertNothingSecret(said: readonly string[]): void {
+  const all = said.join("\n");
+  for (const secret of [PROVIDER_KEY, ...Object.values(TOKENS)]) {
+    assert.equal(all.includes(secret), false, `${secret} was logged or answered`);
+  }
 }
 
 /** A call of `ask` by the token `web` as it goes over the wire, for clients that leave. */
@@ -99,6 +108,7 @@ export async function startGateway(closer: Closer, options: StartOptions = {}): 
     await new Promise(setImmediate);
     clock.advance(gateway.config.server.drain_timeout_ms);
     await stopped;
+    assertNothingSecret([...lines, ...client.heard, ...admin.heard]);
   };
   const pathOf = (slug = "ask"): string => `/api/${PROJECT}/${slug}`;
   return {
