@@ -181,7 +181,7 @@ async function firstAnswer(child: ChildProcess, port: number, probe: Buffer): Pr
 }
 
 /** A port that was free a moment ago: good enough on a loopback that nobody else uses. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();

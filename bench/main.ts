@@ -14,6 +14,7 @@ import * as endpoints from "./scenarios/endpoints.ts";
 import * as json from "./scenarios/json.ts";
 import * as large from "./scenarios/large.ts";
 import * as memory from "./scenarios/memory.ts";
+import * as proxy from "./scenarios/proxy.ts";
 import * as start from "./scenarios/start.ts";
 import * as state from "./scenarios/state.ts";
 import * as stream from "./scenarios/stream.ts";
@@ -24,6 +25,7 @@ const scenarios: Record<string, { title: string; run(bench: Bench): Promise<Row[
   stream,
   endpoints,
   memory,
+  proxy,
   state,
   start,
 };

@@ -5,6 +5,7 @@
 import {
   andThen,
   type CallEnd,
+  type CallOptions,
   contentLength,
   conversationOwner,
   definePlugin,
@@ -38,6 +39,7 @@ interface Options {
   readonly sessions_enabled: boolean;
 }
 
+const NO_OPTIONS: CallOptions = Object.freeze({});
 /** What still fits under every cap that is not reached. Never settled. */
 const SMALLEST_NANO_USD = 1;
 
@@ -73,17 +75,17 @@ export default definePlugin<Options>({
       const asked = x.messages.findLast((message) => message.role === "user")?.content;
       const last = asked === undefined ? undefined : contentLength(asked);
       const added = last === undefined ? 0 : wrapper.filledCharacters(last) - last;
-      return options.prompt.length + x.receivedCharacters + added;
+      return options.prompt.length + x.receivedCharacters + added + (x.options?.promptCharacters ?? 0);
     }
 
     function claim(x: Exchange, characters: number): Outcome {
       const inputTokens = estimateTokens(characters);
-      const outputTokens = Math.min(
-        options.max_output_tokens,
-        recent?.percentile95() ?? Number.POSITIVE_INFINITY,
-      );
-      const most = dearest(tariffs, { inputTokens, outputTokens }, x.startedAtMs);
-      const amounts = { ...most, tariffs: options.tariffs, x };
+      const { maxOutputTokens = Number.POSITIVE_INFINITY, n = 1 } = x.options ?? NO_OPTIONS;
+      const most = Math.min(options.max_output_tokens, maxOutputTokens);
+      // Every answer to one question is paid for; of recent ones the sum is known.
+      const outputTokens = Math.min(most * n, recent?.percentile95() ?? Number.POSITIVE_INFINITY);
+      const dear = dearest(tariffs, { inputTokens, outputTokens }, x.startedAtMs);
+      const amounts = { ...dear, tariffs: options.tariffs, x };
       x.claim(new EndpointClaim(endpointKey, options.cap_nano_usd ?? undefined, options.cap_text, amounts));
       const { token } = x;
       x.claim(new TokenClaim(tokenKey(token), token.monthlyCapNanoUsd, token.monthlyCapText, amounts));

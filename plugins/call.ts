@@ -2,11 +2,27 @@
  * Stage `call`: asks the targets in their order until one answers. Moves on only where another target may do better
  * (CONTRACT section 5), and never after the first content of a stream. Knows no wire format and no HTTP.
  */
-import type { Answer, ChatResult, MaybePromise, ProviderFailure, Target } from "sluice/plugin";
-import { definePlugin, isFailure, isPromise, reject } from "sluice/plugin";
+import type {
+  Answer,
+  ChatResult,
+  Exchange,
+  GatewayError,
+  MaybePromise,
+  ProviderFailure,
+  Target,
+} from "sluice/plugin";
+import {
+  beyond,
+  definePlugin,
+  isFailure,
+  isGatewayError,
+  isPromise,
+  reject,
+  USUAL_FIELDS,
+} from "sluice/plugin";
 import { Circuits } from "./circuit.ts";
 import { streamed } from "./streamed-call.ts";
-import { INACTIVE, Tries } from "./tries.ts";
+import { INACTIVE, requestOf, Tries } from "./tries.ts";
 
 export const call = definePlugin<object>({
   name: "call",
@@ -22,7 +38,9 @@ export const call = definePlugin<object>({
         if (primary === undefined || !targets.some((target) => target.enabled)) {
           return reject("provider_disabled", { key: primary?.provider ?? "" });
         }
-        const tries = new Tries(host, circuits, x, targets);
+        const able = x.options === undefined ? targets : ableOf(x, targets);
+        if (isGatewayError(able)) return able;
+        const tries = new Tries(host, circuits, x, able);
         return x.stream ? streamed(tries) : whole(tries);
       },
     };
@@ -30,6 +48,21 @@ export const call = definePlugin<object>({
 });
 
 export default call;
+
+/** The targets that have a word for all that the call asks for; where none has, the first is named. */
+function ableOf(x: Exchange, targets: readonly Target[]): readonly Target[] | GatewayError {
+  const fields = targets.map((target) => {
+    const request = requestOf(x, target);
+    const { client } = target;
+    return client.unsupported === undefined
+      ? beyond(request, USUAL_FIELDS)
+      : client.unsupported(request, x.stream);
+  });
+  const able = targets.filter((target, n) => fields[n] === undefined && target.enabled);
+  if (able.length > 0) return able;
+  const at = targets.findIndex(({ enabled }) => enabled);
+  return reject("unsupported_field", { field: fields[at] ?? "", provider: targets[at]?.label ?? "" });
+}
 
 /** Asks for a whole answer. Synchronous as long as the providers are. */
 function whole(tries: Tries): MaybePromise<Answer> {

@@ -67,6 +67,8 @@ const FILE_ENDING = /\.(?:png|jpe?g|gif|svg|webp|ico|css|js|ts|map|json|md|tgz|z
 
 function findEmails(text: string, found: Finding[]): void {
   for (let at = text.indexOf("@"); at !== -1; at = text.indexOf("@", at + 1)) {
+    // An "at" between blanks, or at either end of the text.
+    if (!(text.charCodeAt(at - 1) > 32 && text.charCodeAt(at + 1) > 32)) continue;
     const before = text.slice(Math.max(0, at - 64), at);
     const local = (LOCAL_PART.exec(before) ?? LOCAL_PART_UNSPACED.exec(before))?.[0].replace(
       /^[^\p{L}\p{N}_]+/u,

@@ -214,7 +214,6 @@ const ENGLISH: readonly Rule[] = [
     heads: "pretend|pretending|imagine|suppose",
     tail: "\\s+(?:that\\s+)?(?:to\\s+be|you\\s+(?:are|can|have|were)|you['’]re)\\s+(?:an?\\s+|the\\s+)?(?:ai|evil|unrestricted|uncensored|access|god|chatbot|different)",
   },
-  { family: "persona", weight: 0.2, heads: "pretend|pretending", tail: EDGE },
   {
     family: "persona",
     weight: 0.5,
@@ -223,7 +222,7 @@ const ENGLISH: readonly Rule[] = [
   },
   {
     family: "persona",
-    weight: 0.2,
+    weight: 0.1,
     heads:
       "persona|alter ego|alter-ego|character named|character called|role of|in the role|your character|simulator",
     tail: EDGE,
@@ -433,7 +432,7 @@ const ENGLISH: readonly Rule[] = [
   },
   {
     family: "jailbreak",
-    weight: 0.2,
+    weight: 0.1,
     heads:
       "respond with|reply with|answer with|start every|begin every|start each|begin each|begin your|start your|end your|prefix|preface",
     tail: `\\s${near(30)}["'“\\[(:]`,
@@ -691,7 +690,7 @@ const ENGLISH: readonly Rule[] = [
 
 /** The rules of one language. Verbs first: "forget ... instructions"; verbs last: "instructions ... forget". */
 function rulesOf(language: Language): readonly Rule[] {
-  const { drop, told, ask, secret, innocent, user, personal, pose } = language;
+  const { drop, told, ask, secret, innocent, user, personal, pose, carrier, theirs } = language;
   const override = language.verb === "first" ? [drop, told] : [told, drop];
   const rules: Rule[] = [
     {
@@ -712,7 +711,21 @@ function rulesOf(language: Language): readonly Rule[] {
     rules.push({ family: "exfiltration", weight: 1, heads: ask, tail: whose });
     rules.push({ family: "exfiltration", weight: 1, heads: user, tail: then(40, personal) + then(40, ask) });
   }
-  if (pose !== undefined) rules.push({ family: "authority", weight: 0.6, heads: pose, tail: "" });
+  if (carrier !== undefined) {
+    const [first = "", second] = language.verb === "first" ? [drop, carrier] : [carrier, drop];
+    rules.push({ family: "override", weight: 0.5, heads: first, tail: then(12, second) });
+  }
+  if (ask !== undefined && theirs !== undefined) {
+    const [first, second] = language.verb === "first" ? [ask, theirs] : [theirs, ask];
+    rules.push({ family: "exfiltration", weight: 0.3, heads: first, tail: then(50, second) });
+  }
+  const signs = [
+    { family: "authority", weight: 0.6, heads: pose },
+    { family: "authority", weight: 0.5, heads: language.obey },
+    { family: "jailbreak", weight: 0.5, heads: language.imagine },
+    { family: "exfiltration", weight: 0.4, heads: theirs },
+  ] as const;
+  for (const { heads, ...sign } of signs) if (heads !== undefined) rules.push({ ...sign, heads, tail: "" });
   return rules;
 }
 

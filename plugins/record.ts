@@ -54,7 +54,7 @@ function line(x: Exchange, end: CallEnd, nowMs: number, texts: string): string {
       ? "null"
       : JSON.stringify({ code: error.code, message: error.message, detail: error.extras.detail });
   const verdicts = x.verdicts.length === 0 ? "[]" : JSON.stringify(x.verdicts);
-  return `{"level":"info","time":${nowMs},"msg":"call","request_id":"${x.requestId}","surface":"${x.surface}","project":${text(x.project.uuid)},"endpoint":"${x.endpoint.slug}","token_id":${text(x.token.id)},"client":"${x.clientAddress}","status":${end.status},"outcome":"${end.outcome}","stream":${x.stream},"provider":"${end.provider}","model":${text(end.model)},"finish_reason":"${end.finishReason ?? ""}","session_id":"${x.sessionId ?? ""}","duration_ms":${ms(end.durationMs)},"first_byte_ms":${end.firstByteMs === undefined ? "null" : ms(end.firstByteMs)},"stages_ms":${stages(end.stageMs)},"tokens":${tokens},"cost_usd":${end.costNanoUsd / 1e9},"attempts":${attempts(x)},"verdicts":${verdicts},"error":${refusal}${texts}}`;
+  return `{"level":"info","time":${nowMs},"msg":"call","request_id":"${x.requestId}","surface":"${x.surface}","project":${text(x.project.uuid)},"endpoint":${text(x.endpoint.slug)},"token_id":${text(x.token.id)},"client":"${x.clientAddress}","status":${end.status},"outcome":"${end.outcome}","stream":${x.stream},"provider":"${end.provider}","model":${text(end.model)},"finish_reason":"${end.finishReason ?? ""}","session_id":"${x.sessionId ?? ""}","duration_ms":${ms(end.durationMs)},"first_byte_ms":${end.firstByteMs === undefined ? "null" : ms(end.firstByteMs)},"stages_ms":${stages(end.stageMs)},"tokens":${tokens},"cost_usd":${end.costNanoUsd / 1e9},"attempts":${attempts(x)},"verdicts":${verdicts},"error":${refusal}${texts}}`;
 }
 
 /** Nearly all that is logged; looking for it is cheaper than asking for escapes. */
@@ -95,7 +95,8 @@ function attempts(x: Exchange): string {
 
 function contentFields(x: Exchange, end: CallEnd, shown: (text: string) => string): string {
   // What an image shows, no one can redact: its place is named, no more.
-  const part = (one: ContentPart): string => (one.type === "text" ? shown(one.text) : "[IMAGE]");
+  const part = (one: ContentPart): string =>
+    one.type === "text" ? shown(one.text) : `[${one.type.toUpperCase()}]`;
   const show = ({ role, content }: Message): Message => ({
     role,
     content: typeof content === "string" ? shown(content) : content.map(part).join("\n"),

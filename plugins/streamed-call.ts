@@ -170,5 +170,6 @@ class TargetStream implements ProviderSink, AnswerStream {
 }
 
 function isContent(chunk: ChatChunk): boolean {
-  return chunk.text !== "" || chunk.finishReason !== undefined || chunk.toolCalls !== undefined;
+  if (chunk.text !== "" || chunk.toolCalls !== undefined || chunk.unseen === true) return true;
+  return chunk.finishReason !== undefined;
 }

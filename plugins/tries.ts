@@ -4,6 +4,7 @@
  */
 import type {
   Attempt,
+  CallOptions,
   Exchange,
   GatewayError,
   Host,
@@ -29,6 +30,25 @@ export const INACTIVE = failure({
 
 /** An attempt is filed when it starts, so that a call given up meanwhile shows it too. */
 type OpenAttempt = { -readonly [Key in keyof Attempt]: Attempt[Key] };
+
+/** What a target is asked for: the endpoint's settings, and in their place what the call wants of its own. */
+export function requestOf({ messages, options }: Exchange, target: Target): ProviderRequest {
+  const settings = options === undefined ? target.settings : wanted(target, options);
+  // Field by field: spreading a frozen object is slow, and this runs on every call.
+  const { model, temperature, topP, maxOutputTokens, responseSchema } = settings;
+  return { model, messages, temperature, topP, maxOutputTokens, responseSchema, options };
+}
+
+function wanted({ settings, fit }: Target, options: CallOptions): Target["settings"] {
+  if (options.embed !== undefined) return settings;
+  const { temperature = settings.temperature, topP = settings.topP } = options;
+  const { maxOutputTokens: asked, responseSchema = settings.responseSchema } = options;
+  const { maxOutputTokens: cap } = settings;
+  // The endpoint's is a hard cap (specification, endpoint).
+  const maxOutputTokens = asked === undefined || cap === undefined ? (asked ?? cap) : Math.min(asked, cap);
+  const own = { ...settings, temperature, topP, maxOutputTokens, responseSchema };
+  return fit === undefined ? own : fit(own);
+}
 
 /** The targets of one call, one after the other, and what became of each. */
 export class Tries {
@@ -61,10 +81,7 @@ export class Tries {
   }
 
   request(target: Target): ProviderRequest {
-    // Field by field: spreading a frozen object is slow, and this runs on every call.
-    const { model, temperature, topP, maxOutputTokens, responseSchema } = target.settings;
-    const { messages, options } = this.x;
-    return { model, messages, temperature, topP, maxOutputTokens, responseSchema, options };
+    return requestOf(this.x, target);
   }
 
   /** The first content of a stream came: from now on the target is known to answer. */

@@ -82,6 +82,7 @@ export const anthropic = defineProvider<AnthropicOptions>({
       failure: (status, headers, text) =>
         statusFailed(status, shortReason(parsedValue(text)), { retryAfterSeconds: retryAfter(headers) }),
       decoder: () => new AnthropicDecoder(newId),
+      unsupported: (request) => body.unsupported(request),
     };
   },
 });

@@ -1,6 +1,15 @@
 /** Cohere, in the second version of its chat: words of its own for settings. wire/cohere-*.ts read what comes back. */
-import type { CallOptions, JsonSchema, Message, ProviderRequest, Tool, WireFormat } from "sluice/plugin";
+import type {
+  CallOptions,
+  ContentPart,
+  JsonSchema,
+  Message,
+  ProviderRequest,
+  Tool,
+  WireFormat,
+} from "sluice/plugin";
 import {
+  beyond,
   contentText,
   defineProvider,
   type Json,
@@ -9,7 +18,7 @@ import {
   shortReason,
   statusFailed,
 } from "sluice/plugin";
-import { type CountedTokens, decodeCohere } from "./wire/cohere-answer.ts";
+import { type CountedTokens, decodeCohere, decodeCohereVectors } from "./wire/cohere-answer.ts";
 import { CohereDecoder } from "./wire/cohere-events.ts";
 
 interface CohereOptions {
@@ -57,22 +66,59 @@ export const cohere = defineProvider<CohereOptions>({
     const named = client_name === undefined ? undefined : { "x-client-name": client_name };
     return {
       framing: "sse",
-      encode: (request, { baseUrl, apiKey }, stream) => ({
-        method: "POST",
-        url: `${baseUrl}/v2/chat`,
-        headers: { "content-type": "application/json", authorization: `Bearer ${apiKey}`, ...named },
-        body: JSON.stringify(bodyOf(request, options, stream)),
-      }),
-      decode: (text) => decodeCohere(text, counted, newId),
+      encode(request, { baseUrl, apiKey }, stream) {
+        const headers = {
+          "content-type": "application/json",
+          authorization: `Bearer ${apiKey}`,
+          ...named,
+        };
+        const [path, body] =
+          request.options?.embed === undefined
+            ? ["/v2/chat", bodyOf(request, options, stream)]
+            : ["/v2/embed", embedBody(request)];
+        return { method: "POST", url: baseUrl + path, headers, body: JSON.stringify(body) };
+      },
+      decode: (text, asked) =>
+        asked?.embed === undefined ? decodeCohere(text, counted, newId) : decodeCohereVectors(text),
       // Cohere's 498 is a blocked token, not another vendor's want of capacity: it does not move on.
       failure: (status, headers, text) =>
         statusFailed(status, shortReason(parsedValue(text)), { retryAfterSeconds: retryAfter(headers) }),
       decoder: () => new CohereDecoder(counted, newId),
+      unsupported: (request) => beyond(request, takenBeside(request.options)),
     };
   },
 });
 
 export default cohere;
+
+const TAKEN = new Set([
+  "input",
+  "dimensions",
+  "stop",
+  "seed",
+  "tools",
+  "tool_choice",
+  "response_format",
+  "frequency_penalty",
+  "presence_penalty",
+]);
+/** Cohere calls tools or answers in JSON. */
+const TAKEN_WITH_TOOLS = new Set([...TAKEN].filter((field) => field !== "response_format"));
+
+function takenBeside({ tools = [] }: CallOptions = {}): ReadonlySet<string> {
+  return tools.length > 0 ? TAKEN_WITH_TOOLS : TAKEN;
+}
+
+/** What texts are embedded for, Cohere wants to know and OpenAI's format does not say: to be searched through. */
+function embedBody({ model, messages, options }: ProviderRequest): Json {
+  return {
+    model,
+    texts: messages.map(({ content }) => contentText(content)),
+    input_type: "search_document",
+    embedding_types: ["float"],
+    output_dimension: options?.embed?.dimensions,
+  };
+}
 
 /** Members that are undefined are left out by JSON.stringify. */
 function bodyOf(request: ProviderRequest, options: CohereOptions, stream: boolean): Json {
@@ -89,6 +135,8 @@ function bodyOf(request: ProviderRequest, options: CohereOptions, stream: boolea
     p: topP,
     stop_sequences: stop.length === 0 ? undefined : stop,
     seed,
+    frequency_penalty: asked.frequencyPenalty,
+    presence_penalty: asked.presencePenalty,
     ...offered,
     // Refused beside tools.
     response_format: offered === undefined ? responseFormat(responseSchema, asked.json) : undefined,
@@ -138,12 +186,13 @@ function messageJson({ role, content, toolCalls = [], toolCallId }: Message): Js
     return { role, content: text === "" ? undefined : text, tool_calls: calls };
   }
   if (role !== "user" || typeof content === "string") return { role, content: text };
-  return {
-    role,
-    content: content.map((part) =>
-      part.type === "text"
-        ? { type: "text", text: part.text }
-        : { type: "image_url", image_url: { url: part.url, detail: part.detail } },
-    ),
-  };
+  return { role, content: content.flatMap(partJson) };
+}
+
+/** Sound and documents are refused before. */
+function partJson(part: ContentPart): Json[] {
+  if (part.type === "text") return [{ type: "text", text: part.text }];
+  return part.type === "image"
+    ? [{ type: "image_url", image_url: { url: part.url, detail: part.detail } }]
+    : [];
 }

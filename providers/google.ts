@@ -3,7 +3,7 @@
  * comes back.
  */
 import { type Credential, defineProvider, type Refusal, type WireFormat } from "sluice/plugin";
-import { decodeGoogle } from "./wire/google-answer.ts";
+import { decodeGoogle, decodeGoogleVectors } from "./wire/google-answer.ts";
 import { GoogleBody, type GoogleSettings } from "./wire/google-body.ts";
 import { GoogleDecoder } from "./wire/google-events.ts";
 import { googleFailure } from "./wire/google-failure.ts";
@@ -94,12 +94,18 @@ export const google = defineProvider<GoogleSettings>({
       framing: "sse",
       encode(request, credential, stream) {
         const { headers, models } = doorOf(credential);
+        if (request.options?.embed !== undefined) {
+          const url = `${models.of(request.model)}:batchEmbedContents`;
+          return { method: "POST", url, headers, body: body.embed(request, pathOf(request.model)) };
+        }
         const verb = stream ? ":streamGenerateContent?alt=sse" : ":generateContent";
         return { method: "POST", url: models.of(request.model) + verb, headers, body: body.encode(request) };
       },
-      decode: (text) => decodeGoogle(text, newId),
+      decode: (text, options) =>
+        options?.embed === undefined ? decodeGoogle(text, newId) : decodeGoogleVectors(text),
       failure: googleFailure,
       decoder: () => new GoogleDecoder(newId),
+      unsupported: (request) => body.unsupported(request),
     };
   },
 });

@@ -10,6 +10,20 @@ const TAKES_SCHEMA = /gpt-oss|llama-4|kimi-k2/;
 
 const CAPACITY_EXCEEDED = 498;
 
+const REFUSED = new Set([
+  "input",
+  "custom_tools",
+  "n",
+  "name",
+  "logprobs",
+  "top_logprobs",
+  "logit_bias",
+  "frequency_penalty",
+  "presence_penalty",
+  "input_audio",
+  "file",
+]);
+
 export const groq = defineProvider<GroqOptions>({
   name: "groq",
   label: "Groq",
@@ -37,6 +51,7 @@ export const groq = defineProvider<GroqOptions>({
         responseSchema: TAKES_SCHEMA.test(name) ? "alone" : false,
       }),
       movesOn: [CAPACITY_EXCEEDED],
+      taken: { has: (field) => !REFUSED.has(field) },
     }),
 });
 

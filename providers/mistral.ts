@@ -6,6 +6,30 @@ interface MistralOptions {
   readonly safe_prompt?: boolean;
 }
 
+/** Whatever it does not know, Mistral refuses. */
+const TAKEN = new Set([
+  "input",
+  "dimensions",
+  "n",
+  "stop",
+  "seed",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "response_format",
+  "frequency_penalty",
+  "presence_penalty",
+  "input_audio",
+  // Of messages and of the body, as they are.
+  "prefix",
+  "metadata",
+  "prediction",
+  "prompt_cache_key",
+  "prompt_mode",
+  "reasoning_effort",
+  "safe_prompt",
+]);
+
 const OWN_ID = /^[A-Za-z0-9]{9}$/;
 const ID_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
@@ -42,6 +66,8 @@ export const mistral = defineProvider<MistralOptions>({
       seedField: "random_seed",
       requiredToolChoice: "any",
       toolCallId,
+      taken: TAKEN,
+      embeddings: { dimensionsField: "output_dimension" },
     }),
 });
 

@@ -12,6 +12,7 @@ import type {
   WireFormat,
 } from "sluice/plugin";
 import {
+  beyond,
   contentText,
   defineProvider,
   parsed,
@@ -20,7 +21,7 @@ import {
   shortReason,
   statusFailed,
 } from "sluice/plugin";
-import { decodeOllama, OllamaDecoder } from "./wire/ollama-answer.ts";
+import { decodeOllama, decodeOllamaVectors, OllamaDecoder } from "./wire/ollama-answer.ts";
 
 interface OllamaOptions {
   readonly num_ctx?: number;
@@ -68,16 +69,46 @@ export default ollama;
 function wireFormat(options: OllamaOptions, newId: () => string): WireFormat {
   return {
     framing: "ndjson",
-    encode: (request, credential, stream) => ({
-      method: "POST",
-      url: `${credential.baseUrl}/api/chat`,
-      headers: headersFor(credential),
-      body: JSON.stringify(bodyOf(request, options, stream)),
-    }),
-    decode: (text) => decodeOllama(text, newId),
+    encode(request, credential, stream) {
+      const [path, body] =
+        request.options?.embed === undefined
+          ? ["/api/chat", bodyOf(request, options, stream)]
+          : ["/api/embed", embedBody(request, options)];
+      const headers = headersFor(credential);
+      return { method: "POST", url: credential.baseUrl + path, headers, body: JSON.stringify(body) };
+    },
+    decode: (text, asked) =>
+      asked?.embed === undefined ? decodeOllama(text, newId) : decodeOllamaVectors(text),
     failure: (status, headers, text) =>
       statusFailed(status, shortReason(parsedValue(text)), { retryAfterSeconds: retryAfter(headers) }),
     decoder: () => new OllamaDecoder(newId),
+    unsupported: ({ options, ...rest }) =>
+      beyond({ ...rest, options }, options?.toolChoice === "required" ? TAKEN_OF_CHOICE : TAKEN),
+  };
+}
+
+const TAKEN_OF_CHOICE = new Set([
+  "input",
+  "dimensions",
+  "stop",
+  "seed",
+  "tools",
+  "response_format",
+  "frequency_penalty",
+  "presence_penalty",
+]);
+/** That a tool must be called, Ollama cannot be told; see toolsFor for what it can. */
+const TAKEN = new Set([...TAKEN_OF_CHOICE, "tool_choice"]);
+
+function embedBody({ model, messages, options: asked }: ProviderRequest, options: OllamaOptions): Json {
+  const { num_ctx, keep_alive, truncate } = options;
+  return {
+    model,
+    input: messages.map(({ content }) => contentText(content)),
+    dimensions: asked?.embed?.dimensions,
+    keep_alive,
+    truncate,
+    options: num_ctx === undefined ? undefined : { num_ctx },
   };
 }
 
@@ -105,6 +136,8 @@ function bodyOf(request: ProviderRequest, options: OllamaOptions, stream: boolea
       num_ctx,
       stop: asked.stop,
       seed: asked.seed,
+      frequency_penalty: asked.frequencyPenalty,
+      presence_penalty: asked.presencePenalty,
     },
     tools: tools.length === 0 ? undefined : tools.map(toolJson),
     ...rest,

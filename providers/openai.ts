@@ -70,6 +70,7 @@ export const openai = defineProvider<OpenAiOptions>({
     return openAiChat(host, {
       headers,
       model: (name) => rulesOf(name, reasoning_effort),
+      embeddings: {},
       // Without these there is no usage, and every event is padded with random text.
       streamMembers: { stream: true, stream_options: { include_usage: true, include_obfuscation: false } },
     });

@@ -6,6 +6,9 @@ interface TogetherOptions {
   readonly context_length_exceeded_behavior?: "error" | "truncate";
 }
 
+/** Its log probabilities are asked for, and told, in another shape. */
+const REFUSED = new Set(["logprobs", "top_logprobs", "dimensions", "input_audio", "file", "custom_tools"]);
+
 export const together = defineProvider<TogetherOptions>({
   name: "together",
   label: "Together",
@@ -27,7 +30,12 @@ export const together = defineProvider<TogetherOptions>({
   refusals: [{ setting: "temperature", range: { min: 0, max: 1 }, because: "Together takes 0 to 1" }],
   setup: (members, host) =>
     // Usage comes unasked.
-    openAiChat(host, { members: { ...members }, streamMembers: { stream: true } }),
+    openAiChat(host, {
+      members: { ...members },
+      streamMembers: { stream: true },
+      taken: { has: (field) => !REFUSED.has(field) },
+      embeddings: {},
+    }),
 });
 
 export default together;

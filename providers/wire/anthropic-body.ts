@@ -3,6 +3,7 @@
  * part. How models differ stands in anthropic-models.ts.
  */
 import {
+  beyond,
   type CallOptions,
   type Content,
   type Json,
@@ -15,7 +16,7 @@ import {
 } from "sluice/plugin";
 import { type AnthropicModel, anthropicModel } from "./anthropic-models.ts";
 import { anthropicSchema } from "./anthropic-schema.ts";
-import { dialogueOf, imageWithin, isSaid, type Turn } from "./dialogue.ts";
+import { dialogueOf, fileElsewhere, imageWithin, isSaid, type Turn } from "./dialogue.ts";
 import { Memory } from "./memory.ts";
 
 interface KnownModel extends AnthropicModel {
@@ -24,6 +25,16 @@ interface KnownModel extends AnthropicModel {
 }
 
 const AUTO = { type: "auto" } as const;
+
+const TAKEN = new Set([
+  "stop",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "response_format",
+  "user",
+  "file",
+]);
 
 export class AnthropicBody {
   readonly #models = new Memory<KnownModel>((name) => ({
@@ -52,6 +63,16 @@ export class AnthropicBody {
     if (options !== undefined) body += optionsJson(options, model);
     body += this.#members;
     return stream ? `${body},"stream":true}` : `${body}}`;
+  }
+
+  /** The field that there is no word for: a file must be there in full, and JSON needs a schema that the model takes. */
+  unsupported(request: ProviderRequest): string | undefined {
+    const { responseSchema, options, messages, model } = request;
+    const field = beyond(request, TAKEN) ?? fileElsewhere(messages);
+    if (field !== undefined || (options?.json !== true && options?.schemaNamed === undefined)) return field;
+    const takes =
+      responseSchema !== undefined && this.#models.of(model).schema && this.#format(responseSchema) !== "";
+    return takes ? undefined : "response_format";
   }
 
   #format(schema: JsonSchema): string {
@@ -112,15 +133,17 @@ function blocksOf({ role, content, toolCalls = [], toolCallId = "" }: Message): 
 function partsOf(content: Content): Block[] {
   if (typeof content === "string") return isSaid(content) ? [{ type: "text", text: content }] : [];
   return content
-    .filter((part) => part.type === "image" || isSaid(part.text))
-    .map((part) =>
-      part.type === "text"
-        ? { type: "text", text: part.text }
-        : { type: "image", source: imageSource(part.url) },
-    );
+    .filter((part) => part.type !== "text" || isSaid(part.text))
+    .flatMap((part): Block[] => {
+      if (part.type === "text") return [{ type: "text", text: part.text }];
+      if (part.type === "image") return [{ type: "image", source: source(part.url) }];
+      // A file without its bytes, and sound, are refused before.
+      if (part.type !== "file" || part.url === undefined) return [];
+      return [{ type: "document", title: part.name, source: source(part.url) }];
+    });
 }
 
-function imageSource(url: string): Json {
+function source(url: string): Json {
   const image = imageWithin(url);
   return image === undefined
     ? { type: "url", url }
@@ -134,7 +157,11 @@ function wireId(id: string): string {
 
 function optionsJson(options: CallOptions, model: AnthropicModel): string {
   const stop = options.stop?.filter(isSaid) ?? [];
-  const members = { stop_sequences: stop.length === 0 ? undefined : stop, ...toolsOf(options, model) };
+  const members = {
+    stop_sequences: stop.length === 0 ? undefined : stop,
+    metadata: options.user === undefined ? undefined : { user_id: options.user },
+    ...toolsOf(options, model),
+  };
   const json = JSON.stringify(members).slice(1, -1);
   return json === "" ? "" : `,${json}`;
 }

@@ -11,6 +11,7 @@ import {
   shortReason,
   textOf,
   unusable,
+  vectorsIn,
 } from "sluice/plugin";
 
 /** Cohere counts twice: all that its models read and write, and the part of it that it bills. */
@@ -38,6 +39,16 @@ export function decodeCohere(
     ...finish(textOf(answer["finish_reason"]), { text: content !== "", calls: toolCalls.length > 0 }),
     usage: usageOf(answer["usage"], counted),
   };
+}
+
+/** Text of a 2xx answer to a call for embeddings. */
+export function decodeCohereVectors(text: string): ChatResult | ProviderFailure {
+  const answer = parsed(text);
+  const embeddings = vectorsIn(record(answer?.["embeddings"])?.["float"]);
+  if (answer === undefined || embeddings === undefined) return unusable("the answer has no embeddings");
+  const billed = count(record(record(answer["meta"])?.["billed_units"])?.["input_tokens"]);
+  const usage = billed === 0 ? undefined : { promptTokens: billed, completionTokens: 0, totalTokens: billed };
+  return { id: textOf(answer["id"]), model: "", content: "", finishReason: "stop", usage, embeddings };
 }
 
 /** The text parts: neither what the model thought nor, beside the content, what it planned. */

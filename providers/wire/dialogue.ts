@@ -49,9 +49,19 @@ export function isSaid(text: string): boolean {
   return /\S/.test(text);
 }
 
+/** The first file whose bytes are not in the message but with another vendor, by its name in OpenAI's words. */
+export function fileElsewhere(messages: readonly Message[]): string | undefined {
+  for (const [n, { content }] of messages.entries()) {
+    if (typeof content === "string") continue;
+    const at = content.findIndex((part) => part.type === "file" && imageWithin(part.url ?? "") === undefined);
+    if (at >= 0) return `messages[${n}].content[${at}].file`;
+  }
+  return undefined;
+}
+
 const DATA_URL = /^data:([^;,]+)[^,]*;base64,/;
 
-/** An image that its URL holds, in base64; undefined for one that is elsewhere. */
+/** An image or a document that its URL holds, in base64; undefined for one that is elsewhere. */
 export function imageWithin(
   url: string,
 ): { readonly mediaType: string; readonly base64: string } | undefined {

@@ -1,6 +1,16 @@
 /** Reads Google's answers: whole ones and events of a stream have one shape. Pure, and wary: every field may be missing. */
 import type { ChatResult, FinishReason, ProviderFailure, ToolCall, Usage } from "sluice/plugin";
-import { count, firstOf, type Json, parsedValue, record, records, textOf, unusable } from "sluice/plugin";
+import {
+  count,
+  firstOf,
+  type Json,
+  parsedValue,
+  record,
+  records,
+  textOf,
+  unusable,
+  vectorsIn,
+} from "sluice/plugin";
 import { callIdOf } from "./google-call-id.ts";
 import { errorIn } from "./google-failure.ts";
 
@@ -29,6 +39,16 @@ export function decodeGoogle(text: string, newId: () => string): ChatResult | Pr
     ...finish(word, { text: content !== "", calls: toolCalls.length > 0 }),
     usage: usageIn(answer),
   };
+}
+
+/** Text of a 2xx answer to a call for embeddings. Google does not say what they used. */
+export function decodeGoogleVectors(text: string): ChatResult | ProviderFailure {
+  const value = parsedValue(text);
+  const failed = errorIn(value);
+  if (failed !== undefined) return failed;
+  const embeddings = vectorsIn(records(record(value)?.["embeddings"]).map(({ values }) => values));
+  if (embeddings === undefined) return unusable("the answer has no embeddings");
+  return { id: "", model: "", content: "", finishReason: "stop", embeddings };
 }
 
 /** What an answer or event says: thoughts are no part of it. */

@@ -1,17 +1,20 @@
 /** Writes bodies for Google: its names for everything, and nothing that it does not know, since it refuses that. */
 import {
+  beyond,
   type CallOptions,
   type Content,
+  type ContentPart,
   contentText,
   type Json,
   type JsonSchema,
   type Message,
   type ProviderRequest,
   parsed,
+  type TextPart,
   type Tool,
   type ToolChoice,
 } from "sluice/plugin";
-import { dialogueOf, imageWithin, isSaid, type Turn } from "./dialogue.ts";
+import { dialogueOf, fileElsewhere, imageWithin, isSaid, type Turn } from "./dialogue.ts";
 import { readCallId } from "./google-call-id.ts";
 import { Memory } from "./memory.ts";
 
@@ -25,6 +28,20 @@ export interface GoogleSettings {
 /** Sent where a signature is wanted and none is there, as Google documents it: the call was another vendor's. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
 const STOPS_MAX = 5;
+
+const TAKEN = new Set([
+  "input",
+  "dimensions",
+  "stop",
+  "seed",
+  "tools",
+  "tool_choice",
+  "response_format",
+  "frequency_penalty",
+  "presence_penalty",
+  "input_audio",
+  "file",
+]);
 
 /** How one model differs. */
 interface KnownModel {
@@ -62,6 +79,27 @@ export class GoogleBody {
     if (config !== "") body += `,"generationConfig":{${config.slice(1)}}`;
     if (options !== undefined && tools) body += membersJson(toolsOf(options));
     return `${body}${this.#members}}`;
+  }
+
+  /** A call for embeddings: a request for each text. `path`: the model's. */
+  embed({ messages, options }: ProviderRequest, path: string): string {
+    const outputDimensionality = options?.embed?.dimensions;
+    const requests = messages.map(({ content }) => ({
+      model: path,
+      content: { parts: [{ text: contentText(content) }] },
+      outputDimensionality,
+    }));
+    return JSON.stringify({ requests });
+  }
+
+  /** The field that there is no word for. JSON is not to be had of Gemma, nor of Gemini 2 beside tools. */
+  unsupported(request: ProviderRequest): string | undefined {
+    const { options = {}, messages } = request;
+    const field = beyond(request, TAKEN) ?? fileElsewhere(messages);
+    if (field !== undefined || (options.json !== true && options.schemaNamed === undefined)) return field;
+    const { gemma, generation } = this.#models.of(request.model);
+    const tools = (options.tools?.length ?? 0) > 0;
+    return gemma || (generation < 3 && tools) ? "response_format" : undefined;
   }
 
   #format(schema: JsonSchema | undefined, options: CallOptions | undefined): string {
@@ -104,9 +142,11 @@ function generationJson(request: ProviderRequest, { thinkingConfig }: KnownModel
   if (temperature !== undefined) json += `,"temperature":${temperature}`;
   if (topP !== undefined) json += `,"topP":${topP}`;
   if (maxOutputTokens !== undefined) json += `,"maxOutputTokens":${maxOutputTokens}`;
-  const { stop = [], seed } = options ?? {};
+  const { stop = [], seed, frequencyPenalty, presencePenalty } = options ?? {};
   if (stop.length > 0) json += `,"stopSequences":${JSON.stringify(stop.slice(0, STOPS_MAX))}`;
   if (seed !== undefined) json += `,"seed":${seed}`;
+  if (frequencyPenalty !== undefined) json += `,"frequencyPenalty":${frequencyPenalty}`;
+  if (presencePenalty !== undefined) json += `,"presencePenalty":${presencePenalty}`;
   if (thinkingConfig !== undefined) json += `,"thinkingConfig":${JSON.stringify(thinkingConfig)}`;
   return json;
 }
@@ -160,7 +200,14 @@ function partJson(part: Exclude<Content, string>[number], inResult: boolean): st
   if (part.type === "text") {
     return inResult || !isSaid(part.text) ? "" : `,{"text":${JSON.stringify(part.text)}}`;
   }
-  return `,${JSON.stringify(imagePart(part.url))}`;
+  const seen = bytesPart(part);
+  return seen === undefined ? "" : `,${JSON.stringify(seen)}`;
+}
+
+/** A file without its bytes is refused before. */
+function bytesPart(part: Exclude<ContentPart, TextPart>): Json | undefined {
+  if (part.type === "audio") return { inlineData: { mimeType: `audio/${part.format}`, data: part.base64 } };
+  return part.url === undefined ? undefined : imagePart(part.url);
 }
 
 /** What a tool gave, as an object: its own where it is one. */

@@ -20,6 +20,7 @@ import {
   shortReason,
   textOf,
   unusable,
+  vectorsIn,
 } from "sluice/plugin";
 
 /** Calls of one answer; a server that sends more is not believed. */
@@ -45,6 +46,25 @@ export function decodeOllama(text: string, newId: () => string): ChatResult | Pr
     ...(toolCalls.length > 0 && { toolCalls }),
     ...finish(answer, { text: content !== "", calls: toolCalls.length > 0 }),
     usage: usageOf(answer),
+  };
+}
+
+/** Text of a 2xx answer to a call for embeddings. */
+export function decodeOllamaVectors(text: string): ChatResult | ProviderFailure {
+  const answer = parsed(text);
+  if (answer === undefined) return unusable("the answer is not JSON");
+  if (isPresent(answer["error"])) return errorWithin(shortReason(answer["error"]));
+  const embeddings = vectorsIn(answer["embeddings"]);
+  if (embeddings === undefined) return unusable("the answer has no embeddings");
+  const read = count(answer["prompt_eval_count"]);
+  const usage = read === 0 ? undefined : { promptTokens: read, completionTokens: 0, totalTokens: read };
+  return {
+    id: "",
+    model: textOf(answer["model"]),
+    content: "",
+    finishReason: "stop",
+    usage,
+    embeddings,
   };
 }
 

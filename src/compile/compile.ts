@@ -8,6 +8,7 @@ import { type CompileContext, CompileError } from "./context.ts";
 import {
   builtIn,
   compileEndpoint,
+  endpointOf,
   finishSteps,
   recordHooks,
   requestSteps,
@@ -71,6 +72,13 @@ async function compileProject(context: CompileContext, project: ProjectConfig): 
     const compiled = context.at(endpoint.at, () => compileEndpoint(context, project, endpoint));
     endpoints.set(endpoint.slug, isPromise(compiled) ? await compiled : compiled);
   }
+  const aliases = new Map<string, CompiledEndpoint>();
+  for (const alias of project.aliases) {
+    const compiled = context.at(alias.at, () =>
+      compileEndpoint(context, project, endpointOf(project, alias)),
+    );
+    aliases.set(alias.alias, isPromise(compiled) ? await compiled : compiled);
+  }
   return {
     ref,
     type: project.type,
@@ -78,6 +86,10 @@ async function compileProject(context: CompileContext, project: ProjectConfig): 
     endpoints,
     proxies: await compileProxies(context, project, ref),
     listingJson: listingOf(project),
+    aliases,
+    models: project.aliases.map(({ alias: id, provider }) => ({
+      ...{ id, object: "model", created: 0, owned_by: provider },
+    })),
     mcp: compileMcp(context, project),
   };
 }

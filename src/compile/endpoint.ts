@@ -1,5 +1,6 @@
 /** Compiles one endpoint: sets up what stands at each stage and lays the hooks out in flat arrays, one a kind. */
-import type { EndpointConfig, GuardrailUse, ProjectConfig, StageUse } from "../config/model.ts";
+import { uuidV5 } from "../base/ids.ts";
+import type { AliasConfig, EndpointConfig, GuardrailUse, ProjectConfig, StageUse } from "../config/model.ts";
 import type {
   EndpointRef,
   Guardrail,
@@ -36,6 +37,34 @@ export interface Placed {
   readonly finish: FinishStep | undefined;
   readonly close: () => MaybePromise<void>;
 }
+
+/** An alias as the endpoint that it is: without prompt, schemas and conversations, which are its clients' own. */
+export function endpointOf({ uuid }: ProjectConfig, alias: AliasConfig): EndpointConfig {
+  return {
+    ...ALIAS,
+    ...alias,
+    name: alias.alias,
+    slug: alias.alias,
+    uuid: uuidV5(uuid, `alias:${alias.alias}`),
+  };
+}
+
+const ALIAS = {
+  description: "",
+  is_active: true,
+  expose_as_mcp_tool: false,
+  streaming_enabled: true,
+  sessions_enabled: false,
+  session_ttl_seconds: 3600,
+  session_max_messages: 50,
+  session_max_tokens: null,
+  session_overflow: "trim",
+  prompt: "",
+  user_prompt_template: "",
+  input_schema: null,
+  output_schema: null,
+  stages: [],
+} as const;
 
 /** Synchronous unless a plugin's setup is not, since there may be ten thousand endpoints. */
 export function compileEndpoint(

@@ -105,12 +105,39 @@ function put(x: Exchange, { message }: Place, found: Found, judgement: Judgement
   return undefined;
 }
 
-/** The text of a whole answer, then the arguments of its tool calls. */
+/** A whole answer, and after it the others where several were asked for. */
 export function guardAnswer(
   context: GuardContext,
   x: Exchange,
   result: ChatResult,
 ): MaybePromise<ChatResult | GatewayError> {
+  return andThen(guardSaid(context, x, result), (guarded) => {
+    return isGatewayError(guarded) || guarded.more === undefined ? guarded : guardMore(context, x, guarded);
+  });
+}
+
+function guardMore(
+  context: GuardContext,
+  x: Exchange,
+  result: ChatResult,
+  from = 0,
+): MaybePromise<ChatResult | GatewayError> {
+  const more = result.more ?? [];
+  const one = more[from];
+  if (one === undefined) return result;
+  return andThen(guardSaid(context, x, one), (guarded) => {
+    if (isGatewayError(guarded)) return guarded;
+    const next = guarded === one ? result : { ...result, more: more.toSpliced(from, 1, guarded) };
+    return guardMore(context, x, next, from + 1);
+  });
+}
+
+/** The text of one answer, then the arguments of its tool calls. The same object when nothing is to be changed. */
+function guardSaid<T extends Pick<ChatResult, "content" | "toolCalls">>(
+  context: GuardContext,
+  x: Exchange,
+  result: T,
+): MaybePromise<T | GatewayError> {
   const { content, toolCalls = [] } = result;
   const judgement = judge(context, content, aboutAnswer(x, content.length));
   return andThen(judgement, (settled) => {

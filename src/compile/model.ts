@@ -29,8 +29,21 @@ export interface CompiledProject {
   readonly proxies: ReadonlyMap<string, CompiledProxy>;
   /** `data` of the listing call, ready to send. */
   readonly listingJson: string;
+  /** Of a wrapper project, by the name that clients give as `model`. */
+  readonly aliases: ReadonlyMap<string, CompiledEndpoint>;
+  /** The aliases as OpenAI's clients list them. */
+  readonly models: readonly ModelEntry[];
   /** What its MCP bridge offers. */
   readonly mcp: McpOffer;
+}
+
+/** One of OpenAI's models list. */
+export interface ModelEntry {
+  readonly id: string;
+  readonly object: "model";
+  /** Unix seconds; nobody says when an alias came to be: 0. */
+  readonly created: number;
+  readonly owned_by: string;
 }
 
 export interface CompiledEndpoint {

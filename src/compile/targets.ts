@@ -1,7 +1,15 @@
 /** Compiles where an endpoint's calls go: its primary and failover entries, each with a provider ready to be asked. */
 import { LRUCache } from "lru-cache";
 import type { CredentialConfig, EndpointConfig, ProjectConfig } from "../config/model.ts";
-import type { MaybePromise, Provider, ProviderPlugin, Target, WireFormat } from "../plugin/index.ts";
+import type {
+  Logger,
+  MaybePromise,
+  Provider,
+  ProviderPlugin,
+  Refusal,
+  Target,
+  WireFormat,
+} from "../plugin/index.ts";
 import { andThen } from "../plugin/index.ts";
 import { adjustmentText, fitSettings, refusalsOf } from "../plugin/settings.ts";
 import type { CompileContext } from "./context.ts";
@@ -26,6 +34,19 @@ function compileTarget(
   const plugin = context.registry.providers.get(key);
   if (plugin === undefined) throw new Error(`there is no provider '${key}'`);
   const credential = project.credentials.find((entry) => entry.name === name);
+  // Checked against the plugin's own schema at load.
+  const refusals = refusalsOf(plugin, optionsOf(context, plugin, credential) as never);
+  const { platform } = context;
+  const { log } = context.hostFor(plugin);
+  const fit: Target["fit"] = (wanted) => fitted({ platform, log, plugin: plugin.name, refusals }, wanted);
+  // Settings come from the endpoint, never from a failover entry (specification, failover rules).
+  const settings = {
+    model,
+    temperature: endpoint.temperature ?? undefined,
+    topP: endpoint.top_p ?? undefined,
+    maxOutputTokens: endpoint.max_output_tokens,
+    responseSchema: endpoint.output_schema ?? undefined,
+  };
   return andThen(providerFor(context, plugin, credential), (client) => ({
     provider: key,
     label: plugin.label,
@@ -34,40 +55,34 @@ function compileTarget(
     enabled: context.config.providers[key]?.enabled ?? true,
     active: credential?.is_active ?? true,
     client,
-    settings: fittedSettings(context, plugin, { endpoint, model, credential }),
+    settings: Object.freeze(fit(settings)),
+    ...(refusals.length > 0 && { fit }),
   }));
 }
 
-/** What the model takes of what the endpoint wants; what it refuses is told to the log. */
-function fittedSettings(
-  context: CompileContext,
-  plugin: ProviderPlugin<never>,
-  { endpoint, model, credential }: Wanted,
+interface Fitting {
+  readonly platform: Platform;
+  readonly log: Logger;
+  readonly plugin: string;
+  readonly refusals: readonly Refusal[];
+}
+
+/** What the model takes of what an endpoint or a call wants; what it refuses is told to the log. */
+function fitted(
+  { platform, log, plugin, refusals }: Fitting,
+  wanted: Target["settings"],
 ): Target["settings"] {
-  // Settings come from the endpoint, never from a failover entry (specification, failover rules).
-  const wanted = {
-    model,
-    temperature: endpoint.temperature ?? undefined,
-    topP: endpoint.top_p ?? undefined,
-    maxOutputTokens: endpoint.max_output_tokens,
-    responseSchema: endpoint.output_schema ?? undefined,
-  };
-  // Checked against the plugin's own schema at load.
-  const refusals = refusalsOf(plugin, optionsOf(context, plugin, credential) as never);
+  const { model } = wanted;
   const { settings, adjustments } = fitSettings(refusals, model, wanted);
   for (const adjustment of adjustments) {
     const { setting, wanted: value, sent } = adjustment;
-    if (!isFirst(context.platform, `${plugin.name}\n${model}\n${setting}`)) continue;
-    const fields = { provider: plugin.name, model, setting, wanted: value, sent };
-    context.hostFor(plugin).log.warn(fields, adjustmentText(adjustment, `model ${model}`));
+    if (!isFirst(platform, `${plugin}\n${model}\n${setting}`)) continue;
+    log.warn(
+      { provider: plugin, model, setting, wanted: value, sent },
+      adjustmentText(adjustment, `model ${model}`),
+    );
   }
-  return Object.freeze(settings);
-}
-
-interface Wanted {
-  readonly endpoint: EndpointConfig;
-  readonly model: string;
-  readonly credential: CredentialConfig | undefined;
+  return settings;
 }
 
 /** Adjustments told already, so that neither ten thousand endpoints nor every reload tell them again. */

@@ -6,12 +6,14 @@ import { diffConfigs } from "../config/diff.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import type { Clock, Random } from "../plugin/index.ts";
 import { type AuditTrail, createAuditTrail } from "../record/audit.ts";
-import { DeliveryLog } from "../record/deliveries.ts";
+import type { Deliveries } from "../record/deliveries.ts";
 import type { Log } from "../record/log.ts";
 import type { GatewayMetrics } from "../record/metrics.ts";
-import { Webhooks } from "../record/webhooks.ts";
+import { deliveryMetrics } from "../record/webhook-metrics.ts";
 import type { StateStore } from "../state/store.ts";
-import { type GuardedPost, guardedPost } from "../upstream/guarded-post.ts";
+import { type Courier, LocalCourier } from "./courier.ts";
+import { ReloadEvents } from "./reload-events.ts";
+import { ThreadedCourier } from "./threaded-courier.ts";
 
 export interface EventsOptions {
   readonly clock: Clock;
@@ -19,37 +21,47 @@ export interface EventsOptions {
   readonly log: Log;
   readonly metrics: GatewayMetrics;
   readonly store: StateStore;
+  /** Webhooks are delivered on a thread of their own, by the machine's clock. Default: on this one, by `clock`. */
+  readonly onThread?: boolean;
 }
 
 export class GatewayEvents {
   readonly trail: AuditTrail;
-  readonly deliveries = new DeliveryLog();
-  readonly webhooks: Webhooks;
-  readonly #post: GuardedPost;
+  readonly webhooks: Courier;
+  readonly #random: Random;
+  readonly #reloads: ReloadEvents;
+  /** Of the configuration in use. */
+  #hash = "";
 
-  constructor({ clock, random, log, metrics, store }: EventsOptions) {
-    this.#post = guardedPost({ clock, allow: [] });
-    const { deliveries } = this;
-    const { post } = this.#post;
+  constructor({ clock, random, log, metrics, store, onThread = false }: EventsOptions) {
+    const count = deliveryMetrics(metrics, () => courier.waiting);
+    const courier = new (onThread ? ThreadedCourier : LocalCourier)({ clock, random, log, count });
+    this.#random = random;
+    this.webhooks = courier;
     this.trail = createAuditTrail({ store, clock, random, log });
-    this.webhooks = new Webhooks({ clock, random, log, metrics, deliveries, post });
-    this.trail.onRecord((record) => this.webhooks.notify(record));
+    this.trail.onRecord((record) => courier.notify(record));
+    this.#reloads = new ReloadEvents({ store, trail: this.trail, monotonicMs: () => clock.monotonicMs() });
   }
 
-  /** `after` is in use from now on. Its webhooks hear of what it changes; the first one, without a `before`, changes nothing. */
-  follow(before: ResolvedConfig | undefined, after: ResolvedConfig): void {
-    this.#post.allow(after.network.allow);
-    this.webhooks.configure(after.projects);
-    if (before === undefined) return;
-    for (const change of diffConfigs(before, after)) {
-      void this.trail.record({ ...change, actor: "config", ipAddress: "" });
-    }
+  get deliveries(): Deliveries {
+    return this.webhooks;
   }
 
-  /** Has everything stored, and sent as far as it can be within `timeoutMs`. After the last call, before the store closes. */
+  /**
+   * `after` is in use from now on. Its webhooks hear of what it changes; the first one, without a `before`, changes
+   * nothing. `hash`: the same wherever the same texts were loaded. Default: one that no other replica has.
+   */
+  follow(before: ResolvedConfig | undefined, after: ResolvedConfig, hash = this.#random.uuid()): void {
+    const from = this.#hash;
+    this.#hash = hash;
+    this.webhooks.configure(after.projects, after.network.allow);
+    if (before !== undefined) this.#reloads.record(from, hash, diffConfigs(before, after));
+  }
+
+  /** Has everything stored, and sent as far as it can within `timeoutMs`. After the last call, before the store closes. */
   async close(timeoutMs: number): Promise<void> {
+    await this.#reloads.flush();
     await this.trail.flush();
     await this.webhooks.drain(timeoutMs);
-    this.#post.close();
   }
 }

@@ -7,9 +7,14 @@ import { textChunk } from "../plugin/index.ts";
 
 export function deliveredResult(delivery: Delivery | undefined, result: ChatResult): ChatResult {
   if (delivery === undefined) return result;
-  const { content, toolCalls } = result;
+  const more = result.more?.map((one) => deliveredSaid(delivery, one));
+  return { ...deliveredSaid(delivery, result), ...(more && { more }) };
+}
+
+function deliveredSaid<T extends Pick<ChatResult, "content" | "toolCalls">>(delivery: Delivery, said: T): T {
+  const { content, toolCalls } = said;
   return {
-    ...result,
+    ...said,
     content: delivery.push(content) + delivery.rest(),
     ...(toolCalls && {
       toolCalls: toolCalls.map((call, n) => {

@@ -19,7 +19,7 @@ import { isGatewayError, isPromise } from "../plugin/index.ts";
 import type { Call, Silence } from "./call.ts";
 import { deliveredChunk, undelivered } from "./delivery.ts";
 import { estimateUsage } from "./end.ts";
-import type { EventOutlet } from "./reply.ts";
+import type { ClosingAnswer, EventOutlet } from "./reply.ts";
 import { crashed } from "./run.ts";
 import { toolCallDeltasJson } from "./tool-calls.ts";
 
@@ -50,6 +50,9 @@ export class StreamPump implements ChunkSink, Silence {
   #usage: Usage | undefined;
   #finishReason: FinishReason | undefined;
   #providerFinishReason: string | undefined;
+  /** The provider's own closing events; see ClosingAnswer. */
+  #finishEvent: string | undefined;
+  #usageEvent: string | undefined;
   #roleSent = false;
   #lastWriteMs: number;
   /** A hook is thinking: batches wait here. Short, since the provider is paused meanwhile. */
@@ -110,7 +113,7 @@ export class StreamPump implements ChunkSink, Silence {
       const chunk = chunks[i];
       if (chunk === undefined) break;
       this.#note(chunk);
-      const passed = this.#hooks.length === 0 ? chunk : this.#through(chunk, 0);
+      const passed = this.#hooks.length === 0 ? chunk : this.#through(seen(chunk), 0);
       if (isPromise(passed)) {
         this.#write(out);
         this.#wait(passed, (settled) => {
@@ -129,8 +132,12 @@ export class StreamPump implements ChunkSink, Silence {
   /** What the provider says of the answer is kept from before the hooks; its closing events come last. */
   #note(chunk: ChatChunk): void {
     this.#providerCharacters += chunk.text.length;
-    if (chunk.usage !== undefined) this.#usage = chunk.usage;
+    if (chunk.usage !== undefined) {
+      this.#usage = chunk.usage;
+      this.#usageEvent = chunk.raw;
+    }
     if (chunk.finishReason !== undefined) {
+      this.#finishEvent = chunk.raw;
       this.#finishReason = chunk.finishReason;
       this.#providerFinishReason = chunk.providerFinishReason;
     }
@@ -213,7 +220,7 @@ export class StreamPump implements ChunkSink, Silence {
   }
 
   #eventsOf(chunk: ChatChunk): string {
-    if (chunk.raw !== undefined) {
+    if (chunk.raw !== undefined && chunk.finishReason === undefined && chunk.usage === undefined) {
       const role = this.#roleSent || chunk.raw.includes('"role"') ? "" : this.#roleEvent();
       this.#roleSent = true;
       return `${role}data: ${chunk.raw}\n\n`;
@@ -246,9 +253,21 @@ export class StreamPump implements ChunkSink, Silence {
     const role = this.#roleSent ? "" : this.#roleEvent();
     if (out !== "" || role !== "") this.#write(role + out);
     this.#owner.complete(result, usage, () => {
-      this.#outlet.write(this.#closingEvents(result, usage));
+      this.#outlet.write(
+        this.#outlet.closing?.(this.#closing(result, usage)) ?? this.#closingEvents(result, usage),
+      );
       this.#outlet.end();
     });
+  }
+
+  #closing(result: ChatResult, usage: Usage): ClosingAnswer {
+    return {
+      result,
+      usage,
+      head: this.#head,
+      finishEvent: this.#finishEvent,
+      usageEvent: this.#usageEvent,
+    };
   }
 
   #closingEvents(result: ChatResult, usage: Usage): string {
@@ -327,6 +346,11 @@ export class StreamPump implements ChunkSink, Silence {
       else this.#break(after);
     });
   }
+}
+
+/** A chunk without what hooks cannot judge: where some watch the answer, nothing gets past them. */
+function seen(chunk: ChatChunk): ChatChunk {
+  return chunk.unseen === true ? { ...chunk, raw: undefined } : chunk;
 }
 
 /** The two ends a pump connects, and who hears how it went. */

@@ -26,16 +26,23 @@ export interface Message {
   readonly toolCalls?: readonly ToolCall[];
   /** Of role tool: the call that this is the result of. */
   readonly toolCallId?: string;
+  /** What only OpenAI's format says of a message, `name` for one: passed on where that format is spoken. */
+  readonly extra?: JsonMembers;
 }
+
+/** Members of a JSON object; those that are undefined are left out. */
+export type JsonMembers = Readonly<Record<string, unknown>>;
 
 /** A text, or parts in their order. `contentText` and `contentLength` read either. */
 export type Content = string | readonly ContentPart[];
 
-export type ContentPart = TextPart | ImagePart;
+export type ContentPart = TextPart | ImagePart | AudioPart | FilePart;
 
 export interface TextPart {
   readonly type: "text";
   readonly text: string;
+  /** Of an assistant: why it did not answer, where that is told apart from its answer. */
+  readonly refusal?: true;
 }
 
 export interface ImagePart {
@@ -44,6 +51,23 @@ export interface ImagePart {
   readonly url: string;
   /** How closely to look, where a provider can be told. */
   readonly detail?: "auto" | "low" | "high";
+}
+
+/** Only for providers that say they take it, see `unsupported`. */
+export interface AudioPart {
+  readonly type: "audio";
+  readonly base64: string;
+  /** `wav` or `mp3`. */
+  readonly format: string;
+}
+
+/** A document: its bytes, or the id that a provider gave it. Only for providers that say they take it. */
+export interface FilePart {
+  readonly type: "file";
+  readonly name?: string;
+  /** `data:<media type>;base64,…`. */
+  readonly url?: string;
+  readonly id?: string;
 }
 
 /** A call of a tool that a model asks for. */
@@ -112,6 +136,26 @@ export interface ChatResult {
   readonly providerFinishReason?: string;
   /** Absent when the provider reported none: the gateway then estimates it. */
   readonly usage?: Usage;
+  /** Where several answers were asked for (`CallOptions.n`), those after the first. */
+  readonly more?: readonly Alternative[];
+  /** Of a call for embeddings: one vector for each text, in their order. */
+  readonly embeddings?: readonly (readonly number[])[];
+  /** Of a call with `CallOptions.native`, where the provider speaks OpenAI's format. */
+  readonly raw?: RawAnswer;
+}
+
+/** A further answer to one question. */
+export type Alternative = Pick<ChatResult, "content" | "toolCalls" | "finishReason" | "providerFinishReason">;
+
+/**
+ * An answer in OpenAI's own shape as it came, and what was read of it: it is shown where hooks left that as it was. A
+ * hook that changes an answer need not know of it.
+ */
+export interface RawAnswer {
+  readonly json: JsonMembers;
+  readonly content: string;
+  readonly toolCalls: ChatResult["toolCalls"];
+  readonly more: ChatResult["more"];
 }
 
 /**
@@ -127,8 +171,13 @@ export interface ChatChunk {
   readonly providerFinishReason: string | undefined;
   /** Set on the event that reports usage; the last one wins. */
   readonly usage: Usage | undefined;
-  /** JSON text of an OpenAI-shaped chunk that may be sent to the client as it is, else undefined. */
+  /**
+   * JSON text of an OpenAI-shaped chunk that may be sent to the client as it is, else undefined. Of a call with
+   * `CallOptions.native`, events that end the answer have it too: they are sent behind everything else.
+   */
   readonly raw: string | undefined;
+  /** `raw` says more than the fields above do (thoughts, say): it is no text that hooks could judge. */
+  readonly unseen?: true;
 }
 
 /** A chunk of nothing but text, as a hook would return it. */
@@ -163,8 +212,16 @@ export interface ProviderRequest {
   readonly options: CallOptions | undefined;
 }
 
-/** What one call may ask for beside the endpoint's settings. What is undefined is not sent. */
+/**
+ * What one call may ask for beside the endpoint's settings. What is undefined is not sent. A provider says by
+ * `unsupported` what it has no word for; asked for that, another target is asked or the call refused.
+ */
 export interface CallOptions {
+  /** In place of the endpoint's. */
+  readonly temperature?: number;
+  readonly topP?: number;
+  /** Where it is less than the endpoint's. */
+  readonly maxOutputTokens?: number;
   readonly stop?: readonly string[];
   readonly seed?: number;
   readonly tools?: readonly Tool[];
@@ -172,4 +229,23 @@ export interface CallOptions {
   readonly parallelToolCalls?: boolean;
   /** The answer must be JSON, of any shape; `ProviderRequest.responseSchema` says more. */
   readonly json?: boolean;
+  /** In place of the endpoint's. */
+  readonly responseSchema?: JsonSchema;
+  /** Goes with it, for providers that want it named. */
+  readonly schemaNamed?: { readonly name: string; readonly description?: string; readonly strict?: boolean };
+  /** Answers to one question, at least 1. */
+  readonly n?: number;
+  /** -2 to 2. */
+  readonly frequencyPenalty?: number;
+  readonly presencePenalty?: number;
+  /** Who the caller's user is, for a provider that watches for abuse. */
+  readonly user?: string;
+  /** Members of the request that only OpenAI's format knows, as they came. */
+  readonly extra?: JsonMembers;
+  /** Set: no answer is wanted but a vector for each message's text, of so many dimensions where they are given. */
+  readonly embed?: { readonly dimensions?: number };
+  /** The caller speaks OpenAI's format in full: answers keep what they came with, see `raw`. */
+  readonly native?: boolean;
+  /** Code units that tools and schema take in the prompt, beside the messages. Default 0. */
+  readonly promptCharacters?: number;
 }

@@ -17,9 +17,13 @@ export function contentLength(content: Content): number {
   return length;
 }
 
-/** UTF-16 code units of all text of all messages: what limits, budgets and estimates count. */
+/** UTF-16 code units of all text of all messages, calls of tools too: what limits, budgets and estimates count. */
 export function charactersOf(messages: readonly Message[]): number {
   let sum = 0;
-  for (const message of messages) sum += contentLength(message.content);
+  for (const { content, toolCalls } of messages) {
+    sum += contentLength(content);
+    if (toolCalls !== undefined)
+      for (const call of toolCalls) sum += call.name.length + call.arguments.length;
+  }
   return sum;
 }

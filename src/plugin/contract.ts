@@ -122,6 +122,8 @@ export interface Target {
   readonly client: Provider;
   /** The endpoint's settings with this target's model, ready but for its messages. */
   readonly settings: Omit<ProviderRequest, "messages" | "options">;
+  /** Brings what a call wants in their place to what the model takes; absent: it takes everything. */
+  fit?(wanted: Target["settings"]): Target["settings"];
 }
 
 /** A provider plugin: how one vendor's models are asked. */

@@ -23,6 +23,11 @@ export const ERRORS = {
     message:
       "This project is not an AI Gateway. Use /api/{uuid}/v1/chat/completions for AI Wrapper projects.",
   },
+  not_wrapper_project: {
+    status: 400,
+    message: "This project is not an AI Wrapper. Use /api/{uuid}/{endpoint_slug} for AI Gateway projects.",
+  },
+  alias_not_found: { status: 404, message: "Alias '<alias>' not found or inactive." },
   not_proxy_project: {
     status: 400,
     message: "This project is not a Proxy. Use /api/{uuid}/{endpoint_slug} for AI Gateway projects.",
@@ -35,6 +40,7 @@ export const ERRORS = {
   malformed_json: { status: 400, message: "Malformed JSON body." },
   message_or_messages: { status: 400, message: "Provide either 'message' or 'messages'." },
   invalid_field: { status: 400, message: "Field '<field>' must be <expected>." },
+  unsupported_field: { status: 400, message: "Field '<field>' is not supported by <provider>." },
   forbidden_field: { status: 400, message: "Field '<field>' is not allowed." },
   body_too_deep: { status: 400, message: "JSON body nests deeper than <max> levels." },
   body_too_large: { status: 413, message: "Request body exceeds <max> bytes." },

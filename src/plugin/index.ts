@@ -1,16 +1,23 @@
 /** `sluice/plugin`: the public door for stages, guardrails and providers, built in or not. */
+export type { Taken } from "./beyond.ts";
+export { beyond, USUAL_FIELDS } from "./beyond.ts";
 export type {
+  Alternative,
+  AudioPart,
   CallOptions,
   ChatChunk,
   ChatResult,
   Content,
   ContentPart,
+  FilePart,
   FinishReason,
   ImagePart,
+  JsonMembers,
   JsonSchema,
   JsonValue,
   Message,
   ProviderRequest,
+  RawAnswer,
   Role,
   TextPart,
   Tool,
@@ -98,7 +105,7 @@ export type {
   Timer,
 } from "./host.ts";
 export { SLICE_ENTRIES_MAX, SLICE_KEY_MAX, SLICE_VALUE_BYTES_MAX } from "./host.ts";
-export type { ChatDialect, ChatModelRules, JsonMembers } from "./openai-chat/dialect.ts";
+export type { ChatDialect, ChatModelRules } from "./openai-chat/dialect.ts";
 export { openAiChat } from "./openai-chat/openai-chat.ts";
 export type {
   Credential,
@@ -158,4 +165,5 @@ export {
   record,
   records,
   textOf,
+  vectorsIn,
 } from "./wire/json.ts";

@@ -2,7 +2,7 @@
  * How a model is asked. `Provider` is what stage `call` uses; `WireFormat` is the pure half that most providers need
  * to write: text out, text in, no sockets. The gateway turns a WireFormat into a Provider.
  */
-import type { ChatChunk, ChatResult, ProviderRequest } from "./chat.ts";
+import type { CallOptions, ChatChunk, ChatResult, ProviderRequest } from "./chat.ts";
 import type { MaybePromise } from "./contract.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -28,6 +28,8 @@ export interface Provider {
   complete(request: ProviderRequest, x: Exchange): MaybePromise<ChatResult | ProviderFailure>;
   /** Asks for a streamed answer. Events may come before this returns. */
   stream(request: ProviderRequest, x: Exchange, sink: ProviderSink): StreamControl;
+  /** See `WireFormat.unsupported`. */
+  unsupported?(request: ProviderRequest, stream: boolean): string | undefined;
   close?(): MaybePromise<void>;
 }
 
@@ -70,12 +72,18 @@ export interface WireRequest {
 export interface WireFormat {
   encode(request: ProviderRequest, credential: Credential, stream: boolean): WireRequest;
   /** Text of a 2xx answer. A failure when it is not this provider's JSON. */
-  decode(text: string): ChatResult | ProviderFailure;
+  decode(text: string, options?: CallOptions): ChatResult | ProviderFailure;
   /** An answer of status 300 or more. `headers`: names in lower case. */
   failure(status: number, headers: Readonly<Record<string, string>>, text: string): ProviderFailure;
   readonly framing: "sse" | "ndjson";
   /** State of one streamed answer. */
-  decoder(): StreamDecoder;
+  decoder(options?: CallOptions): StreamDecoder;
+  /**
+   * The field, in OpenAI's words (`seed`, `messages[2].content[0]`), that is asked for and that there is no word for:
+   * another target is asked instead, or the call refused. Asked of calls with `options` only; `beyond` finds it.
+   * Absent: stops, seed, tools and JSON are taken, and nothing else.
+   */
+  unsupported?(request: ProviderRequest, stream: boolean): string | undefined;
 }
 
 export interface StreamDecoder {

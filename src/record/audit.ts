@@ -23,8 +23,11 @@ export type AuditEvent = Omit<AuditRecord, "id" | "occurredAtMs">;
 export const GATEWAY_WIDE: AuditEvent["project"] = Object.freeze({ id: 0, name: "", uuid: "" });
 
 export interface AuditTrail {
-  /** Answers when the store has it. One more than RECORDS_WAITING_MAX is lost, and the log says so. */
-  record(event: AuditEvent): MaybePromise<void>;
+  /**
+   * Answers when the store has it. One more than RECORDS_WAITING_MAX is lost, and the log says so. `id`: a UUID; default:
+   * a random one.
+   */
+  record(event: AuditEvent, id?: string): MaybePromise<void>;
   /** Calls `listener` for each record that the store has, in their order. Returns the way to stop. */
   onRecord(listener: (record: AuditRecord) => void): () => void;
   /** Answers when the store has all that was recorded so far. */
@@ -73,8 +76,8 @@ export function createAuditTrail({ store, clock, random, log }: AuditTrailOption
   }
 
   return {
-    record(event) {
-      const made: AuditRecord = { id: random.uuid(), occurredAtMs: clock.nowMs(), ...event };
+    record(event, id = random.uuid()) {
+      const made: AuditRecord = { id, occurredAtMs: clock.nowMs(), ...event };
       if (writing === undefined) return write([made]);
       if (waiting.length >= RECORDS_WAITING_MAX) {
         return log.error({ event: made.event }, "an audit record was lost: too many wait for the store");

@@ -2,6 +2,7 @@
  * What became of webhook deliveries: one record an attempt, kept in memory and bounded in number and size, so that one
  * noisy webhook pushes out nobody's records but its own. Survives reloads, not the process.
  */
+import type { MaybePromise } from "../plugin/index.ts";
 
 /** One attempt (CONTRACT section 11), in the names that the admin API and the control plane show. */
 export interface DeliveryRecord {
@@ -39,13 +40,19 @@ export interface DeliveryFilter {
   readonly before?: string;
 }
 
+/** Where delivery records are read, on whichever thread they are kept. */
+export interface Deliveries {
+  /** Newest first. */
+  query(filter: DeliveryFilter): MaybePromise<readonly DeliveryRecord[]>;
+}
+
 /** Records kept of one webhook. */
 export const DELIVERIES_PER_WEBHOOK_MAX = 1000;
 export const DELIVERIES_MAX = 50_000;
 /** UTF-16 code units of all bodies together. */
 export const DELIVERY_CHARACTERS_MAX = 16 * 1024 * 1024;
 
-export class DeliveryLog {
+export class DeliveryLog implements Deliveries {
   /** Oldest first. */
   readonly #records = new Map<string, DeliveryRecord>();
   /** Ids of each webhook's records, oldest first. */

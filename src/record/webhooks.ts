@@ -2,11 +2,11 @@
  * Delivers audit records to the webhooks that ask for them: one attempt each, in order per webhook, concurrent over
  * webhooks, everything bounded. Hearing of a record only queues it; what is sent is sent in later turns of the loop.
  */
-import type { AuditRecord, Clock, Logger, MetricFamily, Random } from "../plugin/index.ts";
+import type { AuditRecord, Clock, Logger, Random } from "../plugin/index.ts";
 import { GATEWAY_WIDE } from "./audit.ts";
 import type { DeliveryLog, DeliveryRecord } from "./deliveries.ts";
-import type { GatewayMetrics } from "./metrics.ts";
 import { Lane, Notice, type Waiting, type WebhookProject } from "./webhook-lane.ts";
+import type { CountDeliveries } from "./webhook-metrics.ts";
 
 /** Specification, "Delivery behaviour". */
 export const DELIVERY_TIMEOUT_MS = 10_000;
@@ -46,7 +46,7 @@ export interface WebhooksOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  readonly metrics: Pick<GatewayMetrics, "counter" | "gauge">;
+  readonly count: CountDeliveries;
   readonly deliveries: DeliveryLog;
   readonly post: PostWebhook;
 }
@@ -60,7 +60,6 @@ export interface Asker {
 
 export class Webhooks {
   readonly #options: WebhooksOptions;
-  readonly #total: MetricFamily;
   /** Active webhooks by project and name. */
   #lanes = new Map<string, Lane>();
   /** By project and event: what a record is matched with. */
@@ -77,13 +76,6 @@ export class Webhooks {
 
   constructor(options: WebhooksOptions) {
     this.#options = options;
-    const { metrics } = options;
-    this.#total = metrics.counter("sluice_webhook_deliveries_total", "Webhook deliveries by outcome", [
-      "project",
-      "webhook",
-      "outcome",
-    ]);
-    metrics.gauge("sluice_webhook_queue", "Webhook deliveries that wait", () => this.#waiting);
   }
 
   /** Deliveries that wait for their turn. */
@@ -249,7 +241,7 @@ export class Webhooks {
   }
 
   #keep(lane: Lane, { notice, done }: Waiting, attempt: Attempt): void {
-    const { deliveries, random } = this.#options;
+    const { count, deliveries, random } = this.#options;
     const { outcome, sentAtMs, durationMs } = attempt;
     const { status, error } = outcome;
     const { name, secret } = lane.settings;
@@ -271,7 +263,7 @@ export class Webhooks {
     };
     deliveries.add(record);
     const became = attempt.dropped ? "dropped" : record.success ? "delivered" : "failed";
-    this.#total.series(lane.projectUuid, name, became)(1);
+    count(lane.projectUuid, name, became, 1);
     this.#logTurn(lane, record);
     done?.(record);
   }
@@ -290,7 +282,7 @@ export class Webhooks {
     this.#waiting -= dropped.length;
     const events = dropped.filter(({ done }) => done === undefined).length;
     const where = { project: lane.projectUuid, webhook: lane.settings.name };
-    this.#total.series(where.project, where.webhook, "dropped")(events);
+    this.#options.count(where.project, where.webhook, "dropped", events);
     this.#options.log.warn({ ...where, events }, `webhook deliveries were not sent: ${why}`);
     for (const one of dropped) if (one.done !== undefined) this.#drop(lane, one, why);
   }

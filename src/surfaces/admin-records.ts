@@ -10,7 +10,7 @@ import { type FlatHeaders, sendError, sendJson } from "../http/respond.ts";
 import type { AuditFilter, AuditStore, GatewayError } from "../plugin/index.ts";
 import { andThen, isGatewayError, reject } from "../plugin/index.ts";
 import { auditFields } from "../record/audit.ts";
-import type { DeliveryLog } from "../record/deliveries.ts";
+import type { Deliveries } from "../record/deliveries.ts";
 import type { ServeAdmin } from "./admin-sign-in.ts";
 
 const LIMIT_DEFAULT = 100;
@@ -29,7 +29,7 @@ export function auditSurface(audit: AuditStore): ServeAdmin {
   };
 }
 
-export function deliveriesSurface(deliveries: DeliveryLog): ServeAdmin {
+export function deliveriesSurface(deliveries: Deliveries): ServeAdmin {
   return (req, res, headers) => {
     const query = queryOf(req);
     const page = pageOf(query);
@@ -44,7 +44,7 @@ export function deliveriesSurface(deliveries: DeliveryLog): ServeAdmin {
       webhook: query.get("webhook") ?? undefined,
       success: success === null ? undefined : success === "true",
     };
-    sendPage(res, deliveries.query(filter), page.limit, headers);
+    andThen(deliveries.query(filter), (records) => sendPage(res, records, page.limit, headers));
   };
 }
 

@@ -4,7 +4,7 @@ import { type FlatHeaders, sendError, sendJson } from "../http/respond.ts";
 import type { AuditStore, Clock } from "../plugin/index.ts";
 import { isGatewayError, reject } from "../plugin/index.ts";
 import type { AuditTrail } from "../record/audit.ts";
-import type { DeliveryLog } from "../record/deliveries.ts";
+import type { Deliveries } from "../record/deliveries.ts";
 import { auditSurface, deliveriesSurface } from "./admin-records.ts";
 import { AdminAccess, type ControlToken } from "./admin-session.ts";
 import { type ServeAdmin, signInSurface } from "./admin-sign-in.ts";
@@ -23,7 +23,7 @@ export interface AdminRecords {
   readonly clock: Clock;
   readonly trail: AuditTrail;
   readonly audit: AuditStore;
-  readonly deliveries: DeliveryLog;
+  readonly deliveries: Deliveries;
   /** The client's address, as `server.trusted_proxies` has it. */
   clientAddress(req: IncomingMessage): string;
 }

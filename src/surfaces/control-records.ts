@@ -127,13 +127,12 @@ export const listDeliveries: ControlTool = {
   required: [],
   effect: "reads",
   isIdempotent: true,
-  run(ctx, args) {
-    const config = ctx.config();
-    const refusal = unknownProject(config, args);
+  async run(ctx, args) {
+    const refusal = unknownProject(ctx.config(), args);
     if (refusal !== undefined) return refusal;
     const projectUuid = textOf(args, "project_uuid").toLowerCase();
     const webhook = textOf(args, "webhook");
-    const deliveries = ctx.deliveries.query({
+    const deliveries = await ctx.deliveries.query({
       ...(projectUuid === "" ? {} : { projectUuid }),
       ...(webhook === "" ? {} : { webhook }),
       limit: limitOf(args),

@@ -7,7 +7,7 @@ import type { ProjectConfig, ResolvedConfig } from "../config/model.ts";
 import type { OverrideEdit, OverrideEdits, Standing } from "../config/override-edits.ts";
 import type { AuditSeverity, Clock, JsonValue, Logger, MaybePromise, StateStore } from "../plugin/index.ts";
 import type { AuditTrail } from "../record/audit.ts";
-import type { DeliveryLog } from "../record/deliveries.ts";
+import type { Deliveries } from "../record/deliveries.ts";
 import type { Webhooks } from "../record/webhooks.ts";
 import { invalidParams, type JsonMap, RPC, type RpcError, type RpcOutcome, structured } from "./jsonrpc.ts";
 
@@ -18,7 +18,7 @@ export interface ControlContext {
   readonly version: string;
   readonly store: Pick<StateStore, "overrides" | "sums" | "audit">;
   readonly audit: AuditTrail;
-  readonly deliveries: DeliveryLog;
+  readonly deliveries: Deliveries;
   readonly webhooks: Pick<Webhooks, "sendTest">;
   readonly edits: OverrideEdits;
   /** As calls run on it: git's, with the overrides applied. */

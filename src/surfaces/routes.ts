@@ -8,11 +8,14 @@ import type { HealthReport } from "./health.ts";
 import { serveHealth } from "./health.ts";
 import { serveListing } from "./listing.ts";
 import { serveMcp } from "./mcp.ts";
+import { serveModels } from "./models.ts";
 import { serveProxy } from "./proxy.ts";
 import { deleteSession } from "./sessions.ts";
+import { serveCompletions, serveEmbeddings } from "./wrapper.ts";
 
 const API = "/api/";
 const CONTROL = "/api/control";
+const WRAPPER = "v1/";
 const SESSIONS = "sessions/";
 /** With a slug behind it, and perhaps more. */
 const PROXY = /^proxy\/([^/]+)(.*)$/s;
@@ -58,6 +61,7 @@ function serveApi(ctx: SurfaceContext, req: IncomingMessage, res: ServerResponse
     if (allowed(ctx, req, res, "POST")) serveMcp(new Visit(ctx, req, res, route));
     return;
   }
+  if (rest.startsWith(WRAPPER)) return serveV1(ctx, req, res, { projectUuid, path });
   const [, proxied, below = ""] = PROXY.exec(rest) ?? [];
   if (proxied !== undefined) {
     const route: Route = { surface: "proxy", scope: "proxy", projectUuid, path };
@@ -68,6 +72,38 @@ function serveApi(ctx: SurfaceContext, req: IncomingMessage, res: ServerResponse
   const route: Route = { surface: "chat", scope: "chat", projectUuid, path };
   if (allowed(ctx, req, res, "POST"))
     serveChat(new Visit(ctx, req, res, route), isDispatcher ? undefined : rest);
+}
+
+/** OpenAI's paths, under the project's. */
+function serveV1(
+  ctx: SurfaceContext,
+  req: IncomingMessage,
+  res: ServerResponse,
+  at: { readonly projectUuid: string; readonly path: string },
+): void {
+  const rest = at.path.slice(at.path.indexOf("/", API.length) + 1 + WRAPPER.length);
+  const [family, ...model] = rest.split("/");
+  if (family === "models") {
+    const alias = model.length === 0 ? undefined : decoded(model.join("/"));
+    if (alias === "") return refuseBare(ctx, req, res, reject("not_found", {}));
+    const route: Route = { surface: "wrapper", scope: "models", ...at };
+    if (allowed(ctx, req, res, "GET")) serveModels(new Visit(ctx, req, res, route), alias);
+    return;
+  }
+  const serve =
+    rest === "chat/completions" ? serveCompletions : rest === "embeddings" ? serveEmbeddings : undefined;
+  if (serve === undefined) return refuseBare(ctx, req, res, reject("not_found", {}));
+  const route: Route = { surface: "wrapper", scope: "chat", ...at };
+  if (allowed(ctx, req, res, "POST")) serve(new Visit(ctx, req, res, route));
+}
+
+/** "" for what is no percent-encoded text. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return "";
+  }
 }
 
 function allowed(ctx: SurfaceContext, req: IncomingMessage, res: ServerResponse, method: string): boolean {

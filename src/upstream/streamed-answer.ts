@@ -32,11 +32,11 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
   #begun = false;
   #over = false;
 
-  constructor(format: WireFormat, scrub: Scrub, sink: ProviderSink) {
+  constructor(format: WireFormat, decoder: StreamDecoder, scrub: Scrub, sink: ProviderSink) {
     this.#format = format;
     this.#scrub = scrub;
     this.#sink = sink;
-    this.#decoder = format.decoder();
+    this.#decoder = decoder;
     this.#framing = framing(format.framing, (name, text) => this.#event(name, text));
   }
 

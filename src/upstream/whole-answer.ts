@@ -40,7 +40,7 @@ export class WholeAnswer implements UpstreamHandler {
   onEnd(): void {
     const text = this.#body.text();
     if (isSuccess(this.#status)) {
-      const result = this.#format.decode(text);
+      const result = this.#format.decode(text, this.#x.options);
       this.#done(isFailure(result) ? takenFailure(result, this.#scrub, this.#status) : result);
     } else {
       const answer = { status: this.#status, headers: this.#headers, text };

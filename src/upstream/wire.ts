@@ -50,10 +50,11 @@ export function wireProvider(
         x.onCancel(() => answer.cancel(call));
       }),
     stream: (request, x, sink) => {
-      const answer = new StreamedAnswer(format, scrub, sink);
+      const answer = new StreamedAnswer(format, format.decoder(request.options), scrub, sink);
       answer.call = client.send(format.encode(request, credential, true), answer, traced(streamed, x));
       return answer;
     },
+    ...(format.unsupported !== undefined && { unsupported: format.unsupported.bind(format) }),
   };
 }
 

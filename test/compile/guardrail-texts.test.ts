@@ -8,6 +8,7 @@ import { spokenArguments } from "../../src/compile/guardrail-arguments.ts";
 import type { ChatResult, Guardrail, Hooks, Message } from "../../src/plugin/index.ts";
 import { isGatewayError } from "../../src/plugin/index.ts";
 import { testExchange, testHost } from "../../src/testing/test-host.ts";
+import { growth } from "../plugins/guardrail-kit.ts";
 
 function hooksOf(guardrail: Guardrail): Hooks {
   const { clock, log } = testHost();
@@ -94,6 +95,15 @@ test("arguments are judged as what they say, not as they are escaped", () => {
   );
   assert.equal(spokenArguments("not json").text, "not json");
   assert.equal(spokenArguments('"\\\\"').text, "\\\n");
+});
+
+test("reading arguments takes time in proportion to their length", () => {
+  for (const unit of ["\\\\", '\\"', "a", "1"]) {
+    assert.ok(growth(unit, (text) => spokenArguments(`["${text}"]`).text) < 11, unit);
+  }
+  for (const unit of ["1,", '"a",', '{"a":1},']) {
+    assert.ok(growth(unit, (text) => spokenArguments(`[${text}0]`).text) < 11, unit);
+  }
 });
 
 test("edits keep arguments JSON of the same shape, whatever they cover", () => {

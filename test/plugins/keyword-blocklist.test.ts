@@ -98,6 +98,57 @@ test("of many keywords each is found wherever it stands", () => {
   );
 });
 
+test("patterns are found under their names, in the config's order and any case", () => {
+  const patterns = { "ticket number": "\\bTICKET-\\d{3,}\\b", greeting: "(?:hi|hello) all" };
+  const { judge, refusal } = judgeOf(keywordBlocklist, { patterns });
+  assert.equal(refusal("hello all, see ticket-1234"), named("ticket number"));
+  assert.equal(refusal("Hello ALL"), named("greeting"));
+  assert.equal(refusal("ｔｉｃｋｅｔ-１２３"), named("ticket number"));
+  assert.equal(judge("TICKET-12 and hello, all"), undefined);
+  const cased = judgeOf(keywordBlocklist, { keywords: ["foo"], patterns, case_sensitive: true });
+  assert.equal(cased.judge("ticket-1234"), undefined);
+  assert.equal(cased.refusal("TICKET-1234 foo"), named("foo"));
+});
+
+test("on a stream a pattern's anchors hold at the ends of the answer, not of its pieces", () => {
+  const patterns = { start: "^secret", end: "over$", word: "foo\\b" };
+  const { guardrail, judge } = judgeOf(keywordBlocklist, { patterns });
+  const output = { side: "output", role: "assistant" } as const;
+  const piece = (text: string, before: number, partial: boolean): string | undefined =>
+    judge(text, { ...output, partial, totalCharacters: before + text.length })?.reason;
+  assert.equal(piece("secret plans", 0, true), "keyword 'start'");
+  assert.equal(piece("secret plans", 40, true), undefined);
+  assert.equal(piece("it is over", 40, true), undefined);
+  assert.equal(piece("it is over", 40, false), "keyword 'end'");
+  assert.equal(piece("foo", 40, true), undefined);
+  assert.equal(piece("a foo.", 40, true), "keyword 'word'");
+  assert.equal(guardrail.window, 1025);
+});
+
+test("patterns that no expression engine of another kind would survive take linear time", () => {
+  const patterns = {
+    nested: "(?:a+)+b",
+    alternatives: "(?:a|aa|ab?)*c",
+    spread: "a.{0,60}z",
+    lines: "(?:.*\\n)*x",
+  };
+  const { judge } = judgeOf(keywordBlocklist, { patterns });
+  for (const unit of ["a", "ab", "a ", "a\n", "az"]) {
+    assert.ok(growth(unit, judge) < 11, `super-linear on ${JSON.stringify(unit)}`);
+  }
+});
+
+test("options that look for nothing, and patterns that cannot be run, are faults", () => {
+  const place = { on: ["input"] } as const;
+  const faults = (patterns: Record<string, string>) =>
+    keywordBlocklist.faults?.({ patterns }, place).map(({ message }) => message);
+  assert.deepEqual(faults({ fine: "a+" }), []);
+  assert.match(faults({})?.[0] ?? "", /looks for nothing/);
+  assert.match(faults({ ahead: "a(?=b)" })?.[0] ?? "", /pattern `ahead`: .*invalid/);
+  assert.match(faults({ empty: "a*" })?.[0] ?? "", /it matches the empty text/);
+  assert.match(faults({ large: "x.{0,900}" })?.[0] ?? "", /too large/);
+});
+
 test("a keyword is found across the places where the scan pauses", () => {
   const { refusal } = judgeOf(keywordBlocklist, { keywords: ["falconry"] });
   for (let before = 32_755; before <= 32_775; before++) {

@@ -8,6 +8,7 @@ import { DeliveryLog, type DeliveryRecord } from "../../src/record/deliveries.ts
 import { createLog } from "../../src/record/log.ts";
 import { createMetrics, type GatewayMetrics } from "../../src/record/metrics.ts";
 import type { WebhookProject, WebhookSettings } from "../../src/record/webhook-lane.ts";
+import { deliveryMetrics } from "../../src/record/webhook-metrics.ts";
 import { Webhooks } from "../../src/record/webhooks.ts";
 import { memoryStore } from "../../src/state/memory.ts";
 import type { StateStore } from "../../src/state/store.ts";
@@ -71,7 +72,8 @@ export function openOffice(closer: Closer): Office {
   const trail = createAuditTrail({ store, clock, random, log });
   const deliveries = new DeliveryLog();
   const out = guardedPost({ clock, allow: ["127.0.0.0/8"] });
-  const webhooks = new Webhooks({ clock, random, log, metrics, deliveries, post: out.post });
+  const count = deliveryMetrics(metrics, () => webhooks.waiting);
+  const webhooks = new Webhooks({ clock, random, log, count, deliveries, post: out.post });
   trail.onRecord((record) => webhooks.notify(record));
   closer.after(async () => {
     await webhooks.drain(0);

@@ -2,7 +2,7 @@
  * Reads whole answers and errors in OpenAI's chat format. Pure, and wary: every field may be missing or of another
  * type.
  */
-import type { ChatResult } from "../chat.ts";
+import type { Alternative, ChatResult } from "../chat.ts";
 import type { ProviderFailure } from "../provider.ts";
 import {
   errorWithin,
@@ -12,34 +12,62 @@ import {
   statusWithin,
   unusable,
 } from "../wire/failures.ts";
-import { firstOf, isPresent, type Json, parsed, parsedValue, record, records, textOf } from "../wire/json.ts";
+import { isPresent, type Json, parsed, parsedValue, record, records, textOf } from "../wire/json.ts";
 import { finish, usageIn } from "./finish.ts";
 import { wholeCalls } from "./tool-calls.ts";
 
 export const TOO_MANY_CALLS = "the answer asks for too many tools";
 
-/** Text of a 2xx answer. */
-export function decodeAnswer(text: string, newId: () => string): ChatResult | ProviderFailure {
+/** Text of a 2xx answer. `native`: it is kept as it came, too. */
+export function decodeAnswer(
+  text: string,
+  newId: () => string,
+  native = false,
+): ChatResult | ProviderFailure {
   const answer = parsed(text);
   if (answer === undefined) return unusable("the answer is not JSON");
   const failed = toldIn(answer);
   if (failed !== undefined) return failed;
-  const choice = firstOf(answer["choices"]);
-  const message = record(choice?.["message"]);
-  if (choice === undefined || message === undefined) return unusable("the answer has no choices");
-  const refusal = textOf(message["refusal"]);
-  const content = answerText(message["content"]) || refusal;
-  const toolCalls = wholeCalls(message, newId);
-  if (toolCalls === "too many") return unusable(TOO_MANY_CALLS);
-  const seen = { text: content !== "", refusal: refusal !== "", toolCalls: toolCalls !== undefined };
-  return {
+  const [first, ...others] = Array.isArray(answer["choices"]) ? answer["choices"].map(record) : [];
+  const said = first === undefined ? undefined : saidIn(first, newId);
+  if (said === undefined) return unusable("the answer has no choices");
+  if (said === "too many") return unusable(TOO_MANY_CALLS);
+  const { content, toolCalls, finishReason, providerFinishReason } = said;
+  const result = {
     id: textOf(answer["id"]),
     model: textOf(answer["model"]),
     content,
     toolCalls,
-    ...finish(textOf(choice["finish_reason"]), seen),
+    finishReason,
+    providerFinishReason,
     usage: usageIn(answer),
   };
+  if (!native) return result;
+  const more: Alternative[] = [];
+  for (const other of others) {
+    const alternative = other === undefined ? undefined : saidIn(other, newId);
+    if (alternative === undefined) return unusable("a choice of the answer has no message");
+    if (alternative === "too many") return unusable(TOO_MANY_CALLS);
+    more.push(alternative);
+  }
+  const alternatives = more.length === 0 ? undefined : more;
+  return {
+    ...result,
+    ...(alternatives !== undefined && { more: alternatives }),
+    raw: { json: answer, content, toolCalls, more: alternatives },
+  };
+}
+
+/** What one choice says; undefined: it has no message. */
+function saidIn(choice: Json, newId: () => string): Alternative | "too many" | undefined {
+  const message = record(choice["message"]);
+  if (message === undefined) return undefined;
+  const refusal = textOf(message["refusal"]);
+  const content = answerText(message["content"]) || refusal;
+  const toolCalls = wholeCalls(message, newId);
+  if (toolCalls === "too many") return toolCalls;
+  const seen = { text: content !== "", refusal: refusal !== "", toolCalls: toolCalls !== undefined };
+  return { content, toolCalls, ...finish(textOf(choice["finish_reason"]), seen) };
 }
 
 /** An answer with an error status. */

@@ -1,7 +1,7 @@
 /** What a vendor of OpenAI's chat format does its own way. Whatever is left out is as OpenAI's server has it. */
 
-/** Members of a JSON object; those that are undefined are left out. */
-export type JsonMembers = Readonly<Record<string, unknown>>;
+import type { Taken } from "../beyond.ts";
+import type { JsonMembers } from "../chat.ts";
 
 export interface ChatDialect {
   /** After the base URL. Default `/chat/completions`. */
@@ -20,6 +20,13 @@ export interface ChatDialect {
   readonly requiredToolChoice?: string;
   /** How the id of a tool call is sent back, whoever made it; the same each time. Default: `shortId`. */
   readonly toolCallId?: (id: string) => string;
+  /** What it takes of the fields that only some know, see `beyond`. Default: all but `input`. */
+  readonly taken?: Taken;
+  /** Makes embeddings. Default: it does not. */
+  readonly embeddings?: {
+    /** Default `dimensions`. */
+    readonly dimensionsField?: string;
+  };
   /** Statuses on which another target may do better, beside 408, 429 and 5xx. Default: none. */
   readonly movesOn?: readonly number[];
 }

@@ -2,9 +2,12 @@
  * Writes bodies in OpenAI's chat format. By hand: of an ordinary call only its texts go through JSON.stringify, which
  * is the dear part.
  */
+import { beyond, type Taken } from "../beyond.ts";
 import type {
   CallOptions,
   Content,
+  ContentPart,
+  JsonMembers,
   JsonSchema,
   Message,
   ProviderRequest,
@@ -12,11 +15,14 @@ import type {
   ToolChoice,
 } from "../chat.ts";
 import { contentText } from "../content.ts";
-import type { ChatDialect, ChatModelRules, JsonMembers } from "./dialect.ts";
+import type { ChatDialect, ChatModelRules } from "./dialect.ts";
 
 /** Models remembered, and system prompts kept as JSON; at the limit the memory starts anew. */
 const MEMORY_MAX = 512;
 const REMEMBERED_PROMPT_CHARACTERS_MAX = 16_384;
+
+const ALL: Taken = { has: () => true };
+const ALL_OF_CHAT: Taken = { has: (field) => field !== "input" };
 
 const STREAM_MEMBERS: JsonMembers = { stream: true, stream_options: { include_usage: true } };
 
@@ -26,9 +32,14 @@ interface KnownModel {
   readonly rules: ChatModelRules;
   /** `,"max_tokens":` */
   readonly maxTokens: string;
-  /** Members sent with every call, each behind its comma. */
-  readonly members: string;
-  readonly membersWithTools: string;
+  /** Sent with every call, those without tools and those with: each behind its comma, and as what they are. */
+  readonly members: Sent;
+  readonly membersWithTools: Sent;
+}
+
+interface Sent {
+  readonly members: JsonMembers;
+  readonly json: string;
 }
 
 export class BodyEncoder {
@@ -57,12 +68,34 @@ export class BodyEncoder {
     if (maxOutputTokens !== undefined) body += model.maxTokens + maxOutputTokens;
     const tools = options?.tools !== undefined && options.tools.length > 0;
     const alone = !tools && !stream;
-    if (isObjectSchema(responseSchema) && takesSchema(model.rules, alone))
+    if (responseSchema !== undefined && options?.schemaNamed !== undefined)
+      body += membersJson({ response_format: formatOf(responseSchema, options.schemaNamed) });
+    else if (isObjectSchema(responseSchema) && takesSchema(model.rules, alone))
       body += this.#responseFormat(responseSchema);
     else if (options?.json === true) body += ',"response_format":{"type":"json_object"}';
     if (options !== undefined) body += this.#options(options, model.rules);
-    body += tools ? model.membersWithTools : model.members;
+    const { members, json } = tools ? model.membersWithTools : model.members;
+    // What the caller says itself wins.
+    body += options?.extra === undefined ? json : membersJson({ ...members, ...this.#taken(options.extra) });
     return stream ? `${body}${this.#streamMembers}}` : `${body}}`;
+  }
+
+  /** What asks for nothing may be there all the same, and some vendors refuse it even then. */
+  #taken(extra: JsonMembers): JsonMembers {
+    const { taken } = this.#dialect;
+    if (taken === undefined) return extra;
+    return Object.fromEntries(Object.entries(extra).filter(([field]) => taken.has(field)));
+  }
+
+  /** The field that there is no word for. */
+  unsupported(request: ProviderRequest, stream: boolean): string | undefined {
+    const { options } = request;
+    const { rules } = this.#model(request.model);
+    const field = beyond(request, this.#dialect.taken ?? (this.#dialect.embeddings ? ALL : ALL_OF_CHAT));
+    if (field !== undefined || options === undefined) return field;
+    if (rules.stop === false && options.stop !== undefined) return "stop";
+    const alone = !stream && (options.tools?.length ?? 0) === 0;
+    return options.schemaNamed !== undefined && !takesSchema(rules, alone) ? "response_format" : undefined;
   }
 
   #model(name: string): KnownModel {
@@ -74,8 +107,8 @@ export class BodyEncoder {
         head: `{"model":${JSON.stringify(name)},"messages":[`,
         rules,
         maxTokens: `,"${rules.maxTokensField ?? "max_tokens"}":`,
-        members: membersJson(members),
-        membersWithTools: membersJson({ ...members, ...rules.membersWithTools }),
+        members: sent(members),
+        membersWithTools: sent({ ...members, ...rules.membersWithTools }),
       };
       remember(this.#models, name, model);
     }
@@ -83,8 +116,8 @@ export class BodyEncoder {
   }
 
   #message(message: Message): string {
-    const { role, content } = message;
-    if (typeof content !== "string" || message.toolCalls !== undefined || role === "tool") {
+    const { role, content, toolCalls, extra } = message;
+    if (typeof content !== "string" || toolCalls !== undefined || role === "tool" || extra !== undefined) {
       return JSON.stringify(this.#richMessage(message));
     }
     if (role !== "system" || content.length > REMEMBERED_PROMPT_CHARACTERS_MAX) {
@@ -99,27 +132,37 @@ export class BodyEncoder {
     return json;
   }
 
-  #richMessage({ role, content, toolCalls = [], toolCallId = "" }: Message): object {
+  #richMessage({ role, content, toolCalls = [], toolCallId = "", extra }: Message): object {
     const { toolCallId: sent = shortId } = this.#dialect;
-    if (role === "user") return { role, content: partsOf(content) };
-    const text = contentText(content);
-    if (role === "tool") return { role, tool_call_id: sent(toolCallId), content: text };
-    if (toolCalls.length === 0) return { role, content: text };
+    if (role === "user") return { ...extra, role, content: partsOf(content) };
+    if (role === "tool")
+      return { ...extra, role, tool_call_id: sent(toolCallId), content: contentText(content) };
+    const refusal = typeof content === "string" ? [] : content.filter(isRefusal);
+    const text = contentText(typeof content === "string" ? content : content.filter((p) => !isRefusal(p)));
+    const calls = toolCalls.map((call) => ({
+      id: sent(call.id),
+      type: "function",
+      function: { name: call.name, arguments: call.arguments },
+    }));
     return {
+      ...extra,
       role,
-      content: text === "" ? null : text,
-      tool_calls: toolCalls.map((call) => ({
-        id: sent(call.id),
-        type: "function",
-        function: { name: call.name, arguments: call.arguments },
-      })),
+      content: text === "" && (calls.length > 0 || refusal.length > 0) ? null : text,
+      ...(refusal.length > 0 && { refusal: contentText(refusal) }),
+      ...(calls.length > 0 && { tool_calls: calls }),
     };
   }
 
   #options(options: CallOptions, rules: ChatModelRules): string {
     const { stop = [], seed, tools = [], toolChoice, parallelToolCalls } = options;
     const { seedField = "seed", requiredToolChoice = "required" } = this.#dialect;
-    const members: Record<string, unknown> = { [seedField]: seed };
+    const members: Record<string, unknown> = {
+      [seedField]: seed,
+      n: options.n,
+      frequency_penalty: options.frequencyPenalty,
+      presence_penalty: options.presencePenalty,
+      user: options.user,
+    };
     if (stop.length > 0 && rules.stop !== false) members["stop"] = stop;
     // A choice without tools to choose from is refused.
     if (tools.length > 0) {
@@ -130,12 +173,11 @@ export class BodyEncoder {
     return membersJson(members);
   }
 
-  #responseFormat(schema: object): string {
+  #responseFormat(schema: JsonMembers): string {
     let json = this.#schemas.get(schema);
     if (json === undefined) {
       // Not `strict`: that mode refuses schemas which the gateway itself checks without trouble.
-      const format = { type: "json_schema", json_schema: { name: "answer", schema } };
-      json = `,"response_format":${JSON.stringify(format)}`;
+      json = membersJson({ response_format: formatOf(schema, { name: "answer" }) });
       this.#schemas.set(schema, json);
     }
     return json;
@@ -150,6 +192,18 @@ function shortId(id: string): string {
   return id.slice(0, end < 0 ? ID_CHARACTERS_MAX : Math.min(end, ID_CHARACTERS_MAX));
 }
 
+function formatOf(schema: JsonSchema, about: NonNullable<CallOptions["schemaNamed"]>): object {
+  return { type: "json_schema", json_schema: { ...about, schema } };
+}
+
+function isRefusal(part: ContentPart): boolean {
+  return part.type === "text" && part.refusal === true;
+}
+
+function sent(members: JsonMembers): Sent {
+  return { members, json: membersJson(members) };
+}
+
 function membersJson(members: JsonMembers): string {
   const json = JSON.stringify(members).slice(1, -1);
   return json === "" ? "" : `,${json}`;
@@ -157,11 +211,20 @@ function membersJson(members: JsonMembers): string {
 
 function partsOf(content: Content): string | object[] {
   if (typeof content === "string") return content;
-  return content.map((part) =>
-    part.type === "text"
-      ? { type: "text", text: part.text }
-      : { type: "image_url", image_url: { url: part.url, detail: part.detail } },
-  );
+  return content.map(partJson);
+}
+
+function partJson(part: ContentPart): object {
+  switch (part.type) {
+    case "text":
+      return { type: "text", text: part.text };
+    case "image":
+      return { type: "image_url", image_url: { url: part.url, detail: part.detail } };
+    case "audio":
+      return { type: "input_audio", input_audio: { data: part.base64, format: part.format } };
+    case "file":
+      return { type: "file", file: { filename: part.name, file_data: part.url, file_id: part.id } };
+  }
 }
 
 /** Some vendors want parameters even of a tool that has none. */

@@ -7,6 +7,7 @@ import { firstOf, isPresent, type Json, parsed, record, textOf } from "../wire/j
 import { answerText, TOO_MANY_CALLS, told, toldIn } from "./answer.ts";
 import { finish, usageIn } from "./finish.ts";
 import { PlainEvents } from "./plain-event.ts";
+import { repairedEvent } from "./repaired-event.ts";
 import { ToolCallParts } from "./tool-calls.ts";
 
 const NOTHING: Json = {};
@@ -19,11 +20,14 @@ export class ChunkDecoder implements StreamDecoder {
   complete = false;
   readonly #plain = new PlainEvents();
   readonly #toolCalls: ToolCallParts;
+  /** The caller wants all that an event says, not only what is read of it. */
+  readonly #native: boolean;
   #text = false;
   #refusal = false;
 
-  constructor(newId: () => string) {
+  constructor(newId: () => string, native = false) {
     this.#toolCalls = new ToolCallParts(newId);
+    this.#native = native;
   }
 
   event(name: string, text: string, out: ChatChunk[]): ProviderFailure | undefined {
@@ -41,12 +45,12 @@ export class ChunkDecoder implements StreamDecoder {
     this.model ||= textOf(event["model"]);
     const usage = usageIn(event);
     const choice = firstOf(event["choices"]);
-    if (choice !== undefined) this.#choice(choice, usage, text, out);
-    else if (usage !== undefined) out.push({ ...eventChunk("", undefined), usage });
+    if (choice !== undefined) this.#choice({ event, choice, usage, raw: text }, out);
+    else if (usage !== undefined) out.push({ ...eventChunk("", this.#native ? text : undefined), usage });
     return this.#toolCalls.tooMany ? unusable(TOO_MANY_CALLS) : undefined;
   }
 
-  #choice(choice: Json, usage: Usage | undefined, raw: string, out: ChatChunk[]): void {
+  #choice({ event, choice, usage, raw }: OneChoice, out: ChatChunk[]): void {
     const delta = record(choice["delta"]) ?? NOTHING;
     const refusal = textOf(delta["refusal"]);
     const text = answerText(delta["content"]) + refusal;
@@ -55,42 +59,99 @@ export class ChunkDecoder implements StreamDecoder {
     if (refusal !== "") this.#refusal = true;
     const word = textOf(choice["finish_reason"]);
     const silent = text === "" && toolCalls === undefined;
+    const regular = this.id !== "" && this.#toolCalls.regular && !raw.includes("\n");
+    if (this.#native) return this.#whole({ event, choice, usage, raw }, { text, toolCalls, regular }, out);
     if (word === "" && usage === undefined) {
-      const passes = this.id !== "" && this.#toolCalls.regular && isPlain(delta) && !raw.includes("\n");
+      const passes = regular && isPlain(delta);
       // Of thoughts, which nobody sees, not even an empty chunk is left: it would look like content.
-      if (!silent || passes) push(out, eventChunk(text, passes ? raw : undefined), toolCalls);
+      if (!silent || passes) push(out, eventChunk(text, passes ? raw : undefined), { toolCalls });
       if (passes && text !== "" && toolCalls === undefined) this.#plain.learn(raw, text, contentOf);
       return;
     }
     // Clients drop what shares an event with the finish reason, so it goes ahead.
-    if (!silent) push(out, eventChunk(text, undefined), toolCalls);
+    if (!silent) push(out, eventChunk(text, undefined), { toolCalls });
     if (word === "") out.push({ ...eventChunk("", undefined), usage });
-    else this.#finish(word, usage, out);
+    else this.#finish(word, { ...eventChunk("", undefined), usage }, out);
   }
 
-  #finish(word: string, usage: Usage | undefined, out: ChatChunk[]): void {
+  /** For a caller who speaks all of the format: whatever tells of an event goes with it. */
+  #whole({ event, choice, usage, raw }: OneChoice, read: Read, out: ChatChunk[]): void {
+    const { text, toolCalls } = read;
+    const delta = record(choice["delta"]) ?? NOTHING;
+    const word = textOf(choice["finish_reason"]);
+    const unseen = speaksBeside(delta, READ_NATIVE);
+    const passes = read.regular && isText(delta);
+    const told: Told = unseen ? { toolCalls, unseen } : { toolCalls };
+    const repaired = repairedEvent(event, choice, delta);
+    if (word === "" && usage === undefined) {
+      const own = repaired === undefined ? raw : JSON.stringify(repaired);
+      push(out, eventChunk(text, passes ? own : undefined), told);
+      if (passes && own === raw && text !== "" && toolCalls === undefined && !unseen)
+        this.#plain.learn(raw, text, contentOf);
+      return;
+    }
+    const [base, said] = [repaired ?? event, firstOf(repaired?.["choices"]) ?? choice];
+    let end: Json = base;
+    if (text !== "" || toolCalls !== undefined || unseen) {
+      const before = { ...base, usage: undefined, choices: [{ ...said, finish_reason: null }] };
+      push(out, eventChunk(text, passes ? JSON.stringify(before) : undefined), told);
+      const { index, finish_reason } = said;
+      end = { ...base, choices: [{ index, delta: NOTHING, finish_reason }] };
+    }
+    const ending = eventChunk("", JSON.stringify(end));
+    if (word === "") out.push({ ...ending, usage });
+    else this.#finish(word, { ...ending, usage }, out);
+  }
+
+  #finish(word: string, ending: ChatChunk, out: ChatChunk[]): void {
     this.complete = true;
     const rest = this.#toolCalls.end();
-    if (rest !== undefined) push(out, eventChunk("", undefined), rest);
+    if (rest !== undefined) push(out, eventChunk("", undefined), { toolCalls: rest });
     const seen = { text: this.#text, refusal: this.#refusal, toolCalls: this.#toolCalls.told > 0 };
-    out.push({ ...eventChunk("", undefined), ...finish(word, seen), usage });
+    out.push({ ...ending, ...finish(word, seen) });
   }
 }
 
-function push(out: ChatChunk[], chunk: ChatChunk, toolCalls: ChatChunk["toolCalls"]): void {
-  out.push(toolCalls === undefined ? chunk : { ...chunk, toolCalls });
+/** An event with its one choice. `raw`: its text. */
+interface OneChoice {
+  readonly event: Json;
+  readonly choice: Json;
+  readonly usage: Usage | undefined;
+  readonly raw: string;
+}
+
+/** What was read of an event. `regular`: nothing of it had to be put in order. */
+interface Read {
+  readonly text: string;
+  readonly toolCalls: ChatChunk["toolCalls"];
+  readonly regular: boolean;
+}
+
+/** What an event tells beside its text. */
+type Told = Pick<ChatChunk, "toolCalls" | "unseen">;
+
+function push(out: ChatChunk[], chunk: ChatChunk, told: Told): void {
+  out.push(told.toolCalls === undefined && told.unseen === undefined ? chunk : { ...chunk, ...told });
 }
 
 /** What is read of a delta. */
 const READ: ReadonlySet<string> = new Set(["role", "content", "tool_calls"]);
+/** For a caller who knows what a refusal is. */
+const READ_NATIVE: ReadonlySet<string> = new Set([...READ, "refusal"]);
 
 /** Nothing but what was read speaks to the client: no thoughts, no refusal, no parts, nothing that hooks never saw. */
 function isPlain(delta: Json): boolean {
-  const { role, content } = delta;
+  return isText(delta) && !speaksBeside(delta, READ);
+}
+
+function isText({ role, content }: Json): boolean {
   if (typeof content === "object" && content !== null) return false;
-  if (isPresent(role) && role !== "assistant") return false;
-  for (const key in delta) if (!READ.has(key) && speaks(delta[key])) return false;
-  return true;
+  return !isPresent(role) || role === "assistant";
+}
+
+function speaksBeside(delta: Json, read: ReadonlySet<string>): boolean {
+  for (const key in delta) if (!read.has(key) && speaks(delta[key])) return true;
+  return false;
 }
 
 function speaks(value: unknown): boolean {

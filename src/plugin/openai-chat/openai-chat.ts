@@ -6,6 +6,7 @@ import type { Host } from "../host.ts";
 import type { Credential, WireFormat } from "../provider.ts";
 import { decodeAnswer, decodeFailure } from "./answer.ts";
 import type { ChatDialect } from "./dialect.ts";
+import { decodeEmbeddings, encodeEmbeddings } from "./embeddings.ts";
 import { BodyEncoder } from "./encode.ts";
 import { ChunkDecoder } from "./events.ts";
 
@@ -33,12 +34,20 @@ export function openAiChat(host: Pick<Host, "random">, dialect: ChatDialect = {}
     framing: "sse",
     encode(request, credential, stream) {
       const { url, headers } = addressOf(credential);
-      return { method: "POST", url, headers, body: encoder.encode(request, stream) };
+      if (request.options?.embed === undefined) {
+        return { method: "POST", url, headers, body: encoder.encode(request, stream) };
+      }
+      const body = encodeEmbeddings(request, dialect.embeddings?.dimensionsField);
+      return { method: "POST", url: `${credential.baseUrl}/embeddings`, headers, body };
     },
-    decode: (text) => decodeAnswer(text, newId),
+    decode: (text, options) =>
+      options?.embed === undefined
+        ? decodeAnswer(text, newId, options?.native === true)
+        : decodeEmbeddings(text),
     failure: (status, headers, text) =>
       decodeFailure(status, headers, { text, movesOn: movesOn.includes(status) }),
-    decoder: () => new ChunkDecoder(newId),
+    decoder: (options) => new ChunkDecoder(newId, options?.native === true),
+    unsupported: (request, stream) => encoder.unsupported(request, stream),
   };
 }
 

@@ -30,6 +30,17 @@ export function firstOf(value: unknown): Json | undefined {
   return Array.isArray(value) ? record(value[0]) : undefined;
 }
 
+/** Lists of numbers, none of them empty; undefined for anything else. */
+export function vectorsIn(value: unknown): readonly (readonly number[])[] | undefined {
+  return Array.isArray(value) && value.length > 0 && Array.from(value, isVector).every(Boolean)
+    ? value
+    : undefined;
+}
+
+function isVector(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "number");
+}
+
 export function hasItems(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0;
 }

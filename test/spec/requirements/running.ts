@@ -44,8 +44,7 @@ export const RUNNING = {
   ...rules("CONTRACT 2", {
     "reload.admin": "`POST /admin/reload` reloads, as does the tool `gw_reload_config`.",
   }),
-  ...later(5, "CONTRACT 2", {
-  }),
+  ...later(5, "CONTRACT 2", {}),
   ...rules("SPEC Recording", {
     "log.call": "Every call is one JSON line: request id, project, endpoint, token, status, timings.",
     "log.call.answer": "The line has provider, model, tokens, cost, finish reason.",

@@ -1,8 +1,8 @@
-/** Rules of the wrapper and proxy surfaces, which step 6 delivers. */
-import { later, rules } from "./rule.ts";
+/** Rules of the wrapper and proxy surfaces. */
+import { rules } from "./rule.ts";
 
 export const SURFACES = {
-  ...later(6, "SPEC Errors", {
+  ...rules("SPEC Errors", {
     "wrapper.alias.unknown": "An unknown alias is a 404.",
     "wrapper.project.type": "The wrapper's path on a gateway project is a 400.",
     "wrapper.error.body": "The wrapper's refusals have the specification's error body.",

@@ -1,0 +1,80 @@
+/**
+ * The thread that delivers webhooks: signs, posts and keeps delivery records by the machine's clock, and reports to the
+ * gateway's thread in batches. Its other side is courier-thread.ts.
+ */
+import { randomUUID } from "node:crypto";
+import { parentPort } from "node:worker_threads";
+import { systemClock } from "../base/clock.ts";
+import type { AuditRecord, Logger } from "../plugin/index.ts";
+import type { DeliveryRecord } from "../record/deliveries.ts";
+import type { CountDeliveries } from "../record/webhook-metrics.ts";
+import { LocalCourier } from "./courier.ts";
+import type { FromCourier, Question, ToCourier } from "./courier-messages.ts";
+
+/** How late the gateway's counts may be. */
+const REPORT_MS = 50;
+
+/** Since the latest report; one entry a webhook and outcome. */
+const counts = new Map<string, Parameters<CountDeliveries>>();
+let taken = 0;
+let isReportDue = false;
+
+const logger = (log: keyof Logger): Logger["info"] => {
+  return (fields, message) => post({ log, fields, message });
+};
+
+const courier = new LocalCourier({
+  clock: systemClock(),
+  random: { uuid: () => randomUUID(), fraction: () => Math.random() },
+  log: { debug: logger("debug"), info: logger("info"), warn: logger("warn"), error: logger("error") },
+  count(projectUuid, webhook, outcome, deliveries) {
+    const key = `${outcome} ${projectUuid}/${webhook}`;
+    const before = counts.get(key)?.[3] ?? 0;
+    counts.set(key, [projectUuid, webhook, outcome, before + deliveries]);
+    reportSoon();
+  },
+});
+
+parentPort?.on("message", (message: ToCourier) => {
+  if ("records" in message) {
+    // As threaded-courier.ts has written them.
+    const records = JSON.parse(message.records) as readonly AuditRecord[];
+    for (const record of records) courier.notify(record);
+    taken += records.length;
+    reportSoon();
+  } else if ("configure" in message) courier.configure(message.configure, message.allow);
+  else
+    void answer(message.question).then((records) => {
+      // First, so that who has seen a delivery sees it counted.
+      report();
+      post({ answer: message.ask, records });
+    });
+});
+
+async function answer(question: Question): Promise<readonly DeliveryRecord[]> {
+  if ("query" in question) return courier.query(question.query);
+  if ("drain" in question) {
+    await courier.drain(question.drain);
+    return [];
+  }
+  const sent = courier.sendTest(question.projectUuid, question.test, question.asker);
+  return typeof sent === "string" ? [] : [await sent];
+}
+
+function reportSoon(): void {
+  if (isReportDue) return;
+  isReportDue = true;
+  setTimeout(report, REPORT_MS);
+}
+
+function report(): void {
+  isReportDue = false;
+  if (taken === 0 && counts.size === 0) return;
+  post({ report: { taken, waiting: courier.waiting, counts: [...counts.values()] } });
+  taken = 0;
+  counts.clear();
+}
+
+function post(message: FromCourier): void {
+  parentPort?.postMessage(message);
+}

@@ -1,0 +1,73 @@
+/**
+ * Finds what a call asks for and a provider has no word for, so that it is refused by its name and never left out in
+ * silence. Names are OpenAI's, since only who speaks its format can ask for such things.
+ */
+import type { CallOptions, Message, ProviderRequest } from "./chat.ts";
+
+/** Names of fields. */
+export type Taken = Pick<ReadonlySet<string>, "has">;
+
+/** What every provider takes that says nothing else. */
+export const USUAL_FIELDS: Taken = new Set([
+  "response_format",
+  "seed",
+  "stop",
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+]);
+
+/**
+ * The first field that is asked for and not among `taken`: members of the body and of messages, `input_audio` and `file`
+ * for parts of messages, `input` for embeddings, `custom_tools` for tools and choices of kinds that only OpenAI has.
+ */
+export function beyond({ options, messages }: ProviderRequest, taken: Taken): string | undefined {
+  if (options === undefined) return undefined;
+  if (options.embed !== undefined && !taken.has("input")) return "input";
+  const fields = fieldsAsked(options);
+  for (const field in fields) if (fields[field] === true && !taken.has(field)) return field;
+  const { extra = {} } = options;
+  for (const field in extra) {
+    const isTaken = taken.has(field) && (!OF_TOOLS.has(field) || taken.has("custom_tools"));
+    if (!isTaken && !isNothing(extra[field])) return field;
+  }
+  for (let i = 0; i < messages.length; i++) {
+    const field = beyondIn(messages[i], taken);
+    if (field !== undefined) return `messages[${i}].${field}`;
+  }
+  return undefined;
+}
+
+/** Left as they came where they are of a kind that `options` has no word for. */
+const OF_TOOLS = new Set(["tools", "tool_choice"]);
+
+/** What is as it would be without it. */
+function isNothing(value: unknown): boolean {
+  return value === false || value === "auto" || value === 0;
+}
+
+function fieldsAsked(options: CallOptions): Readonly<Record<string, boolean>> {
+  return {
+    n: (options.n ?? 1) > 1,
+    stop: (options.stop?.length ?? 0) > 0,
+    seed: options.seed !== undefined,
+    frequency_penalty: options.frequencyPenalty !== undefined,
+    presence_penalty: options.presencePenalty !== undefined,
+    user: options.user !== undefined,
+    tools: (options.tools?.length ?? 0) > 0,
+    tool_choice: options.toolChoice !== undefined && options.toolChoice !== "auto",
+    parallel_tool_calls: options.parallelToolCalls === false,
+    response_format: options.json === true || options.schemaNamed !== undefined,
+    dimensions: options.embed?.dimensions !== undefined,
+  };
+}
+
+function beyondIn(message: Message | undefined, taken: Taken): string | undefined {
+  if (message === undefined) return undefined;
+  for (const field in message.extra) if (!taken.has(field)) return field;
+  if (typeof message.content === "string") return undefined;
+  const at = message.content.findIndex(
+    ({ type }) => (type === "audio" && !taken.has("input_audio")) || (type === "file" && !taken.has("file")),
+  );
+  return at < 0 ? undefined : `content[${at}]`;
+}

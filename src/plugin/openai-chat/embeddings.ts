@@ -1,0 +1,45 @@
+/** Embeddings in OpenAI's format: texts out, vectors in. Pure, and wary of what comes back. */
+import type { ChatResult, ProviderRequest } from "../chat.ts";
+import { contentText } from "../content.ts";
+import type { ProviderFailure } from "../provider.ts";
+import { unusable } from "../wire/failures.ts";
+import { parsed, record, records, textOf, vectorsIn } from "../wire/json.ts";
+import { toldIn } from "./answer.ts";
+import { usageIn } from "./finish.ts";
+
+export function encodeEmbeddings(
+  { model, messages, options }: ProviderRequest,
+  dimensionsField = "dimensions",
+): string {
+  return JSON.stringify({
+    ...options?.extra,
+    model,
+    input: messages.map(({ content }) => contentText(content)),
+    [dimensionsField]: options?.embed?.dimensions,
+    user: options?.user,
+  });
+}
+
+/** Text of a 2xx answer. */
+export function decodeEmbeddings(text: string): ChatResult | ProviderFailure {
+  const answer = parsed(text);
+  if (answer === undefined) return unusable("the answer is not JSON");
+  const failed = toldIn(answer);
+  if (failed !== undefined) return failed;
+  const entries = records(answer["data"]);
+  const vectors: unknown[] = [];
+  // Each says which text it belongs to; where none does, they are in order.
+  entries.forEach(({ index, embedding }, n) => {
+    vectors[typeof index === "number" && index >= 0 && index < entries.length ? index : n] = embedding;
+  });
+  const embeddings = vectorsIn(vectors);
+  if (embeddings === undefined) return unusable("the answer has no embeddings");
+  return {
+    id: textOf(answer["id"]),
+    model: textOf(answer["model"]),
+    content: "",
+    finishReason: "stop",
+    usage: record(answer["usage"]) === undefined ? undefined : usageIn(answer),
+    embeddings,
+  };
+}

@@ -1,0 +1,133 @@
+/**
+ * The wrapper surface: OpenAI's chat completions and embeddings over every provider, through the same chain as any
+ * call. What a client names as `model` is an alias of the configuration.
+ */
+import type { CompiledEndpoint, CompiledProject } from "../compile/model.ts";
+import type { JsonBody } from "../http/body.ts";
+import { EventStream } from "../http/event-stream.ts";
+import { sendError, sendJson } from "../http/respond.ts";
+import type { Call } from "../pipeline/call.ts";
+import { runChat } from "../pipeline/chat.ts";
+import type { ClosingAnswer, EventOutlet, Reply } from "../pipeline/reply.ts";
+import type { CallOptions, ChatResult, GatewayError, Message, Usage } from "../plugin/index.ts";
+import { charactersOf, isGatewayError, reject, STAGES } from "../plugin/index.ts";
+import type { Visit } from "./arrival.ts";
+import { closingEvents, completionOf, wholeAsEvents } from "./wrapper-answer.ts";
+import { readWrapperBody, type WrapperInput } from "./wrapper-body.ts";
+import { embeddingsOf, readEmbeddingsBody } from "./wrapper-embeddings.ts";
+
+/** Answers `POST …/v1/chat/completions`. */
+export function serveCompletions(visit: Visit): void {
+  admitWrapper(visit, (project, body) => {
+    const input = readWrapperBody(body);
+    if (isGatewayError(input)) return visit.refuse(input);
+    const endpoint = project.aliases.get(input.model);
+    if (endpoint === undefined) return visit.refuse(reject("alias_not_found", { alias: input.model }));
+    const unjudged = unjudgedMember(endpoint, input.messages);
+    if (unjudged !== undefined) return visit.refuse(reject("forbidden_field", { field: unjudged }));
+    // Several answers come one after the other only where each is whole.
+    const stream = input.stream && (input.options.n ?? 1) === 1;
+    begin(visit.call, endpoint, { body, ...input, stream });
+    runChat(visit.call, endpoint, new CompletionReply(visit, endpoint, input));
+  });
+}
+
+/** Answers `POST …/v1/embeddings`. */
+export function serveEmbeddings(visit: Visit): void {
+  admitWrapper(visit, (project, body) => {
+    const input = readEmbeddingsBody(body);
+    if (isGatewayError(input)) return visit.refuse(input);
+    const endpoint = project.aliases.get(input.model);
+    if (endpoint === undefined) return visit.refuse(reject("alias_not_found", { alias: input.model }));
+    begin(visit.call, endpoint, { body, ...input, stream: false });
+    runChat(visit.call, endpoint, {
+      whole: (_x, result, usage) =>
+        sendJson(visit.res, 200, embeddingsOf(result, usage, input.base64), visit.headers()),
+      refuse: (_x, error) => sendError(visit.req, visit.res, error, visit.headers()),
+      // Nobody asked for events.
+      events: () => new EventStream(visit.res, visit.headers()),
+    });
+  });
+}
+
+function admitWrapper(visit: Visit, read: (project: CompiledProject, body: JsonBody) => void): void {
+  visit.admit(
+    "ai_wrapper",
+    () => reject("not_wrapper_project", {}),
+    (project) => visit.readBody((body) => read(project, body)),
+  );
+}
+
+interface Asked {
+  readonly body: JsonBody;
+  readonly messages: readonly Message[];
+  readonly options: CallOptions;
+  readonly stream: boolean;
+}
+
+function begin(call: Call, endpoint: CompiledEndpoint, { body, messages, options, stream }: Asked): void {
+  call.endpoint = endpoint.ref;
+  call.body = body;
+  call.received = messages;
+  call.messages = messages;
+  call.receivedCharacters = charactersOf(messages);
+  call.options = options;
+  call.stream = stream;
+}
+
+const GUARD = STAGES.indexOf("guard");
+
+/** Members of messages that only a provider understands go past guardrails: where some stand, they are not passed on. */
+function unjudgedMember(endpoint: CompiledEndpoint, messages: readonly Message[]): string | undefined {
+  if (!endpoint.request.some(({ stage }) => stage === GUARD)) return undefined;
+  for (const [n, { extra }] of messages.entries()) {
+    for (const member in extra) if (member !== "name") return `messages[${n}].${member}`;
+  }
+  return undefined;
+}
+
+class CompletionReply implements Reply {
+  readonly #visit: Visit;
+  readonly #input: WrapperInput;
+  readonly #guarded: boolean;
+  #events: CompletionEvents | undefined;
+
+  constructor(visit: Visit, { response, stream }: CompiledEndpoint, input: WrapperInput) {
+    this.#visit = visit;
+    this.#input = input;
+    this.#guarded = response.length > 0 || stream.length > 0;
+  }
+
+  whole(x: Call, result: ChatResult, usage: Usage): void {
+    const created = Math.floor(x.rt.clock.nowMs() / 1000);
+    const answer = { result, usage, guarded: this.#guarded, created };
+    if (this.#input.stream) {
+      const events = this.events();
+      events.write(wholeAsEvents(answer, this.#input.usageEvent));
+      events.end();
+    } else sendJson(this.#visit.res, 200, JSON.stringify(completionOf(answer)), this.#visit.headers());
+  }
+
+  refuse(_x: Call, error: GatewayError): void {
+    if (this.#events?.open) this.#events.fail(error);
+    else sendError(this.#visit.req, this.#visit.res, error, this.#visit.headers());
+  }
+
+  events(): EventOutlet {
+    const { res } = this.#visit;
+    return (this.#events = new CompletionEvents(res, this.#visit.headers(), this.#input.usageEvent));
+  }
+}
+
+class CompletionEvents extends EventStream {
+  readonly #usageEvent: boolean;
+
+  constructor(res: Visit["res"], headers: readonly string[], usageEvent: boolean) {
+    super(res, headers);
+    this.#usageEvent = usageEvent;
+  }
+
+  closing(answer: ClosingAnswer): string {
+    return closingEvents(answer, this.#usageEvent);
+  }
+}

@@ -1,0 +1,263 @@
+/**
+ * OpenAI's own client and those that are built for its format, unmodified, against an alias on each provider: whole and
+ * streamed answers, tools, JSON by schema, embeddings. Behind the gateway stands an imitation of the providers that is
+ * not ours.
+ */
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { LLMock } from "@copilotkit/aimock";
+import Instructor from "@instructor-ai/instructor";
+import { ChatOpenAI, OpenAIEmbeddings } from "@langchain/openai";
+import { generateText, jsonSchema, Output, streamText, tool } from "ai";
+import OpenAI, { APIError } from "openai";
+import { z } from "zod";
+import { hashOf, PROJECT } from "../spec/kit/config.ts";
+import { startGateway } from "../spec/kit/gateway.ts";
+
+const TOKEN = "gw_live_client0Of0Wrapper";
+/** Aliases by provider, with what comes between the imitation's address and the paths that an adapter adds. */
+const UNDER = { openai: "/v1", anthropic: "", google: "", mistral: "/v1", ollama: "", cohere: "" } as const;
+const ALIASES = Object.keys(UNDER);
+/** Those whose embeddings the imitation has as they have them. */
+const EMBEDDING = ["openai", "mistral", "cohere"];
+
+const KETTLE = "The kettle is on, and the tea is nearly ready.";
+const TIDE = { name: "get_tide", arguments: '{"port":"Brest"}' };
+const PORT = { name: "get_wind", arguments: '{"port":"Lorient"}' };
+const STOVE = { kettle: true, pans: 2 };
+
+const USED = 14;
+/** Of Ollama the imitation counts nothing, and of Mistral's streams nothing unless it is asked: that is estimated. */
+const used = (model: string): number => (model === "ollama" ? 0 : USED);
+const usedStreaming = (model: string): number => (model === "mistral" ? 15 : used(model));
+
+const baseURL = await startAll();
+const openai = new OpenAI({ apiKey: TOKEN, baseURL, maxRetries: 0 });
+
+async function startAll(): Promise<string> {
+  const mock = new LLMock({ port: 0, chunkSize: 7 });
+  const usage = { prompt_tokens: 5, completion_tokens: 9, total_tokens: USED };
+  mock.onMessage(/tide and wind/, { toolCalls: [TIDE, PORT], usage });
+  mock.onMessage(/tide/, { toolCalls: [TIDE], usage });
+  mock.onMessage(/as JSON/, { content: JSON.stringify(STOVE), usage });
+  mock.onMessage(/instructor/, { toolCalls: [{ name: "Stove", arguments: JSON.stringify(STOVE) }], usage });
+  mock.onMessage(/.*/, { content: KETTLE, usage });
+  mock.onEmbedding(/.*/, { embedding: [0.5, -0.25, 1] });
+  const url = await mock.start();
+  after(() => mock.stop());
+  const closers: (() => Promise<void>)[] = [];
+  after(async () => {
+    for (const close of closers.reverse()) await close();
+  });
+  const g = await startGateway(
+    { after: (close) => closers.push(close) },
+    {
+      project: {
+        type: "ai_wrapper",
+        endpoints: [],
+        tokens: [{ name: "client", hash: hashOf(TOKEN), scopes: ["chat", "models"] }],
+        credentials: Object.entries(UNDER).map(([provider, path]) => ({
+          name: provider,
+          provider,
+          api_key: "key-of-the-imitation",
+          base_url: url + path,
+        })),
+        aliases: ALIASES.map((alias) => ({
+          alias,
+          provider: alias,
+          credential: alias,
+          // Takes a schema, tools and settings, whoever's it is.
+          model:
+            alias === "anthropic" ? "claude-haiku-4-5" : alias === "google" ? "gemini-3-flash" : "model-1",
+        })),
+      },
+    },
+  );
+  return `${g.client.origin}/api/${PROJECT}/v1`;
+}
+
+const ask = (content: string) => [{ role: "user" as const, content }];
+const parameters = {
+  type: "object",
+  properties: { port: { type: "string" } },
+  required: ["port"],
+  additionalProperties: false,
+} as const;
+const tools = [TIDE, PORT].map(({ name }) => ({
+  type: "function" as const,
+  function: { name, description: "What a port has.", parameters },
+}));
+const stoveSchema = {
+  type: "object" as const,
+  properties: { kettle: { type: "boolean" as const }, pans: { type: "integer" as const } },
+  required: ["kettle", "pans"],
+  additionalProperties: false,
+};
+const Stove = z.object({ kettle: z.boolean(), pans: z.number() });
+
+for (const model of ALIASES) {
+  test(`openai, ${model}: whole, streamed with usage, tools, JSON`, async () => {
+    const whole = await openai.chat.completions.create({ model, messages: ask("What is on?") });
+    assert.equal(whole.choices[0]?.message.content, KETTLE);
+    assert.equal(whole.choices[0]?.finish_reason, "stop");
+    assert.match(whole._request_id ?? "", /^[0-9a-f-]{36}$/);
+    assert.equal(whole.usage?.total_tokens, used(model));
+
+    const stream = openai.chat.completions.stream({
+      model,
+      messages: ask("What is on?"),
+      stream_options: { include_usage: true },
+    });
+    assert.equal(await stream.finalContent(), KETTLE);
+    assert.equal((await stream.totalUsage()).total_tokens, usedStreaming(model));
+
+    const called = await openai.chat.completions.create({ model, messages: ask("the tide?"), tools });
+    assert.deepEqual(called.choices[0]?.message.tool_calls?.map(functionOf), [TIDE]);
+    assert.equal(called.choices[0]?.finish_reason, "tool_calls");
+
+    const calling = openai.chat.completions.stream({ model, messages: ask("tide and wind?"), tools });
+    const final = await calling.finalChatCompletion();
+    assert.deepEqual(final.choices[0]?.message.tool_calls?.map(functionOf), [TIDE, PORT]);
+    assert.equal(final.choices[0]?.finish_reason, "tool_calls");
+
+    const back = await openai.chat.completions.create({
+      model,
+      tools,
+      messages: [
+        ...ask("And after that?"),
+        { role: "assistant", content: null, tool_calls: called.choices[0]?.message.tool_calls ?? [] },
+        {
+          role: "tool",
+          tool_call_id: called.choices[0]?.message.tool_calls?.[0]?.id ?? "",
+          content: "14:10",
+        },
+      ],
+    });
+    assert.equal(back.choices[0]?.message.content, KETTLE);
+
+    const json = await openai.chat.completions.create({
+      model,
+      messages: ask("the stove as JSON"),
+      response_format: {
+        type: "json_schema",
+        json_schema: { name: "stove", strict: true, schema: stoveSchema },
+      },
+    });
+    assert.deepEqual(JSON.parse(json.choices[0]?.message.content ?? ""), STOVE);
+  });
+
+  test(`the AI SDK, ${model}: whole, streamed with usage, tools, JSON`, async () => {
+    const provider = createOpenAICompatible({
+      name: "sluice",
+      apiKey: TOKEN,
+      baseURL,
+      includeUsage: true,
+      supportsStructuredOutputs: true,
+    });
+    const asked = { model: provider(model), maxRetries: 0 };
+    assert.equal((await generateText({ ...asked, prompt: "What is on?" })).text, KETTLE);
+
+    const stream = streamText({ ...asked, prompt: "What is on?" });
+    assert.equal(await stream.text, KETTLE);
+    assert.equal(await stream.finishReason, "stop");
+    assert.equal((await stream.usage).totalTokens, usedStreaming(model));
+
+    const offered = Object.fromEntries(
+      [TIDE, PORT].map(({ name }) => [name, tool({ inputSchema: jsonSchema<object>(parameters) })]),
+    );
+    const called = await generateText({ ...asked, prompt: "the tide?", tools: offered });
+    assert.deepEqual(called.toolCalls.map(inputOf), [[TIDE.name, { port: "Brest" }]]);
+    const calling = streamText({ ...asked, prompt: "tide and wind?", tools: offered });
+    const expected = [
+      [TIDE.name, { port: "Brest" }],
+      [PORT.name, { port: "Lorient" }],
+    ];
+    assert.deepEqual((await calling.toolCalls).map(inputOf), expected);
+
+    const output = Output.object({ schema: jsonSchema<typeof STOVE>(stoveSchema) });
+    const json = await generateText({ ...asked, prompt: "the stove as JSON", output });
+    assert.deepEqual(json.output, STOVE);
+  });
+
+  test(`LangChain, ${model}: whole, streamed with usage, tools, JSON`, async () => {
+    const chat = new ChatOpenAI({ model, apiKey: TOKEN, configuration: { baseURL }, maxRetries: 0 });
+    assert.equal((await chat.invoke("What is on?")).text, KETTLE);
+    let text = "";
+    let total = 0;
+    for await (const piece of await chat.stream("What is on?")) {
+      text += piece.text;
+      total += piece.usage_metadata?.total_tokens ?? 0;
+    }
+    assert.equal(text, KETTLE);
+    assert.equal(total, usedStreaming(model));
+    const bound = chat.bindTools(tools);
+    const called = await bound.invoke("the tide?");
+    assert.deepEqual(called.tool_calls?.map(argsOf), [[TIDE.name, { port: "Brest" }]]);
+    let pieces: Awaited<ReturnType<typeof bound.invoke>> | undefined;
+    for await (const piece of await bound.stream("tide and wind?")) pieces = pieces?.concat(piece) ?? piece;
+    assert.deepEqual(pieces?.tool_calls?.map(argsOf), [
+      [TIDE.name, { port: "Brest" }],
+      [PORT.name, { port: "Lorient" }],
+    ]);
+    const structured = chat.withStructuredOutput(Stove, { name: "stove", method: "jsonSchema" });
+    assert.deepEqual(await structured.invoke("the stove as JSON"), STOVE);
+  });
+
+  test(`Instructor, ${model}: a tool's arguments as an object`, async () => {
+    const instructor = Instructor({ client: openai, mode: "TOOLS" });
+    const stove = await instructor.chat.completions.create({
+      model,
+      messages: ask("for instructor"),
+      response_model: { schema: Stove, name: "Stove" },
+    });
+    assert.deepEqual({ kettle: stove.kettle, pans: stove.pans }, STOVE);
+  });
+}
+
+for (const model of EMBEDDING) {
+  test(`embeddings of ${model}, by OpenAI's client in base64 and by LangChain`, async () => {
+    const { data, usage } = await openai.embeddings.create({ model, input: ["one", "two"] });
+    assert.deepEqual(
+      data.map(({ index, embedding }) => [index, embedding]),
+      [
+        [0, [0.5, -0.25, 1]],
+        [1, [0.5, -0.25, 1]],
+      ],
+    );
+    assert.equal(typeof usage.prompt_tokens, "number");
+    const chain = new OpenAIEmbeddings({ model, apiKey: TOKEN, configuration: { baseURL }, maxRetries: 0 });
+    assert.deepEqual(await chain.embedQuery("one"), [0.5, -0.25, 1]);
+  });
+}
+
+test("a client's list of models is the aliases, and its errors have status and request id", async () => {
+  const models = await openai.models.list();
+  assert.deepEqual(
+    models.data.map(({ id }) => id),
+    ALIASES,
+  );
+  const failed = await openai.chat.completions
+    .create({ model: "none", messages: ask("x") })
+    .catch((error: unknown) => error);
+  assert.ok(failed instanceof APIError);
+  assert.equal(failed.status, 404);
+  assert.match(failed.message, /Alias 'none' not found or inactive\./);
+  assert.match(failed.requestID ?? "", /^[0-9a-f-]{36}$/);
+});
+
+function functionOf(call: OpenAI.ChatCompletionMessageToolCall): unknown {
+  return call.type === "function" ? withoutId(call.function) : undefined;
+}
+
+function withoutId({ name, arguments: text }: { readonly name: string; readonly arguments: string }): object {
+  return { name, arguments: JSON.stringify(JSON.parse(text)) };
+}
+
+function inputOf({ toolName, input }: { readonly toolName: string; readonly input: unknown }): unknown {
+  return [toolName, input];
+}
+
+function argsOf({ name, args }: { readonly name: string; readonly args: unknown }): unknown {
+  return [name, args];
+}
