@@ -14,6 +14,8 @@ export interface GatewaySetup {
   readonly endpoints: readonly Record<string, unknown>[];
   /** Section `state`. Default: memory. */
   readonly state?: Record<string, unknown>;
+  /** Default: none. */
+  readonly webhooks?: readonly Record<string, unknown>[];
   readonly probe: Buffer;
 }
 

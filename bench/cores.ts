@@ -30,9 +30,9 @@ export function pinSelf(core: number): void {
   spawnSync("taskset", ["--all-tasks", "--cpu-list", "--pid", String(core), String(process.pid)]);
 }
 
-/** The command that runs `command` on a core, in the same process. */
-export function pinned(core: number | undefined, command: readonly string[]): readonly string[] {
-  return core === undefined ? command : ["taskset", "--cpu-list", String(core), ...command];
+/** The command that runs `command` on these cores, in the same process; on any where none is named. */
+export function pinned(cores: readonly number[], command: readonly string[]): readonly string[] {
+  return cores.length === 0 ? command : ["taskset", "--cpu-list", cores.join(), ...command];
 }
 
 /** Reads `Cpus_allowed_list: 0-1,4`: a container's cores need not be 0 and 1. */

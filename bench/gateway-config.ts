@@ -88,17 +88,24 @@ export function fullEndpoint(place: EndpointPlace): Json {
   return { ...guardedEndpoint(place, 20), output_schema: outputSchema };
 }
 
+interface Parts {
+  readonly endpoints: readonly Json[];
+  readonly state?: Json;
+  readonly webhooks?: readonly Json[];
+}
+
 /** A whole configuration. `credentials`: name to place, or to the base URL of an OpenAI. JSON is YAML, so this is written to a file as it is. */
 export function gatewayConfig(
   port: number,
   credentials: Record<string, string | Credential>,
-  { endpoints, state = {} }: { readonly endpoints: readonly Json[]; readonly state?: Json },
+  { endpoints, state = {}, webhooks = [] }: Parts,
 ): Json {
   return {
     version: 1,
     state,
     server: { host: "127.0.0.1", port },
     admin: { port: 0 },
+    network: { allow: ["127.0.0.0/8"] },
     projects: [
       {
         uuid: projectUuid,
@@ -120,6 +127,7 @@ export function gatewayConfig(
           },
         ],
         endpoints,
+        webhooks,
       },
     ],
   };

@@ -12,7 +12,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Cores, pinned } from "./cores.ts";
 import { Load } from "./load.ts";
-import { cpuUs, rssMb } from "./usage.ts";
+import { cpuUs, mainThreadUs, rssMb } from "./usage.ts";
 
 /** Something that answers chat calls. */
 export interface TargetPlan {
@@ -21,6 +21,8 @@ export interface TargetPlan {
   launch(port: number): { readonly args: readonly string[]; readonly env?: Record<string, string> };
   /** A call whose answer must be 200 for the target to count as started. */
   readonly probe: Buffer;
+  /** It works on more threads than one, and may take any core for them. */
+  readonly hasThreads?: boolean;
 }
 
 /** A target that runs and has answered once. */
@@ -30,6 +32,7 @@ export interface Target {
   /** From its start as a process to its first whole answer. */
   readonly startMs: number;
   cpuUs(): number;
+  mainThreadUs(): number;
   rssMb(): number;
   stop(): Promise<void>;
 }
@@ -45,19 +48,21 @@ export function benchFile(name: string): string {
 
 export class Lab {
   readonly folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
-  readonly #cores: Cores | undefined;
+  readonly #targetCore: readonly number[];
+  readonly #driverCore: readonly number[];
   readonly #children = new Set<ChildProcess>();
   #upstream: ChildProcess | undefined;
   #upstreamPort = 0;
 
   constructor(cores: Cores | undefined) {
-    this.#cores = cores;
+    this.#targetCore = cores === undefined ? [] : [cores.target];
+    this.#driverCore = cores === undefined ? [] : [cores.driver];
     process.once("exit", () => this.close());
   }
 
   /** Starts the mock upstream. Before anything else, once. */
   async open(): Promise<void> {
-    const upstream = this.#spawn(this.#cores?.driver, [benchFile("upstream.mjs")], {}, "pipe");
+    const upstream = this.#spawn(this.#driverCore, [benchFile("upstream.mjs")], {}, "pipe");
     this.#upstream = upstream;
     if (upstream.stdout === null) throw new Error("the mock upstream has no output");
     const [port] = await once(upstream.stdout, "data", { signal: AbortSignal.timeout(START_TIMEOUT_MS) });
@@ -82,7 +87,8 @@ export class Lab {
     const logFile = join(this.folder, `${plan.name.replaceAll(/\W+/g, "-")}.log`);
     const log = openSync(logFile, "w");
     const startedMs = performance.now();
-    const child = this.#spawn(this.#cores?.target, args, { ...env, PORT: String(port) }, log);
+    const cores = plan.hasThreads ? [...this.#targetCore, ...this.#driverCore] : this.#targetCore;
+    const child = this.#spawn(cores, args, { ...env, PORT: String(port) }, log);
     closeSync(log);
     const failure = await firstAnswer(child, port, plan.probe);
     const startMs = performance.now() - startedMs;
@@ -99,6 +105,7 @@ export class Lab {
       port,
       startMs,
       cpuUs: () => cpuUs(pid),
+      mainThreadUs: () => mainThreadUs(pid),
       rssMb: () => rssMb(pid),
       stop: () => this.#stop(child),
     };
@@ -106,7 +113,7 @@ export class Lab {
 
   /** Runs another program beside the load until `stop`; resolves when it says that it is ready. */
   async startProgram(command: readonly string[], ready: RegExp): Promise<{ stop(): Promise<void> }> {
-    const [program = "", ...args] = pinned(this.#cores?.driver, command);
+    const [program = "", ...args] = pinned(this.#driverCore, command);
     const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
     this.#children.add(child);
     child.once("close", () => this.#children.delete(child));
@@ -128,12 +135,12 @@ export class Lab {
   }
 
   #spawn(
-    core: number | undefined,
+    cores: readonly number[],
     args: readonly string[],
     env: Record<string, string>,
     output: number | "pipe",
   ): ChildProcess {
-    const [command = process.execPath, ...rest] = pinned(core, [process.execPath, ...args]);
+    const [command = process.execPath, ...rest] = pinned(cores, [process.execPath, ...args]);
     const child = spawn(command, rest, {
       env: { ...process.env, ...env },
       stdio: ["ignore", output, output === "pipe" ? "inherit" : output],

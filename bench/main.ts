@@ -18,6 +18,7 @@ import * as proxy from "./scenarios/proxy.ts";
 import * as start from "./scenarios/start.ts";
 import * as state from "./scenarios/state.ts";
 import * as stream from "./scenarios/stream.ts";
+import * as webhooks from "./scenarios/webhooks.ts";
 
 const scenarios: Record<string, { title: string; run(bench: Bench): Promise<Row[]> }> = {
   json,
@@ -27,6 +28,7 @@ const scenarios: Record<string, { title: string; run(bench: Bench): Promise<Row[
   memory,
   proxy,
   state,
+  webhooks,
   start,
 };
 

@@ -8,8 +8,16 @@ const TICKS_PER_SECOND = 100;
 
 /** User and system time since the process began, in microseconds; steps of 10 ms. */
 export function cpuUs(pid: number): number {
-  if (process.platform !== "linux") return psCpuUs(pid);
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return process.platform === "linux" ? statCpuUs(`/proc/${pid}/stat`) : psCpuUs(pid);
+}
+
+/** Of its first thread alone, which runs the JavaScript that answers calls; outside Linux NaN. */
+export function mainThreadUs(pid: number): number {
+  return process.platform === "linux" ? statCpuUs(`/proc/${pid}/task/${pid}/stat`) : Number.NaN;
+}
+
+function statCpuUs(file: string): number {
+  const stat = readFileSync(file, "utf8");
   // Fields are counted from behind the name, which may hold spaces: utime is the 12th from there, stime the 13th.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return ((Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND) * 1e6;
