@@ -174,10 +174,6 @@ export const CODES = {
   },
   W0106: { title: "expired token", explanation: "The token's `expires_at` has passed." },
   W0107: { title: "include matches nothing", explanation: "A pattern under `include` matches no file." },
-  W0108: {
-    title: "not served yet",
-    explanation: "The section is read and checked, and this version does nothing with it yet.",
-  },
   W0109: {
     title: "setting refused",
     explanation: "The model refuses the setting, so it is left out or brought into the model's range.",

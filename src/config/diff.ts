@@ -27,6 +27,7 @@ export function diffConfigs(before: ResolvedConfig, after: ResolvedConfig): read
       ...tokenChanges(old, now),
       ...credentialChanges(old, now),
       ...endpointChanges(old, now),
+      ...disconnections(old, now),
       ...disabledProviders(before, after, now),
     ];
     return changes.map((change) => ({ ...change, project: { id, name, uuid } }));
@@ -128,6 +129,19 @@ function callable(
   more: { readonly [key: string]: JsonValue },
 ): Change {
   return { event, severity, target: name, metadata: { kind, slug, ...more } };
+}
+
+/** Its first token connects it; that it is gone from the configuration ends it. */
+function disconnections(before: Project, after: Project): Change[] {
+  const kept = new Set(after?.oauth_connections.map(({ name }) => name));
+  return (before?.oauth_connections ?? [])
+    .filter(({ name }) => !kept.has(name))
+    .map(({ name }) => ({
+      event: "oauth_connection.disconnected",
+      severity: "warn" as const,
+      target: name,
+      metadata: {},
+    }));
 }
 
 /** To every project with a credential of that provider. */

@@ -3,6 +3,7 @@
  * gateway's thread in batches. Its other side is courier-thread.ts.
  */
 import { randomUUID } from "node:crypto";
+import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import { systemClock } from "../base/clock.ts";
 import type { AuditRecord, Logger } from "../plugin/index.ts";
@@ -34,6 +35,9 @@ const courier = new LocalCourier({
     reportSoon();
   },
 });
+
+// Where cores are scarce calls come first. Only Linux gives a thread a priority of its own.
+if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 parentPort?.on("message", (message: ToCourier) => {
   if ("records" in message) {

@@ -1,6 +1,6 @@
 /**
  * A courier whose work is done on a thread of its own: here a record is only matched with who wants it, and handed over
- * with the others of its turn of the loop. The thread is there while a webhook is configured; one that dies is replaced,
+ * with the others of the same few milliseconds. The thread is there while a webhook is configured; one that dies is replaced,
  * and what it had not delivered is counted as dropped.
  */
 import type { Worker } from "node:worker_threads";
@@ -16,7 +16,9 @@ import { CourierThread } from "./courier-thread.ts";
 
 /** Records that the thread has not taken up yet; further ones are dropped. As many as may wait for one webhook. */
 export const UNTAKEN_MAX = 10_000;
-/** Records written into one message: some 2 us each, and calls get their turn in between. */
+/** Records wait so long for others to be handed over with: a message costs ten times what a record in it does. */
+const HAND_OVER_MS = 10;
+/** Records in one message: some 3 us each, and calls get their turn in between. */
 const BATCH_MAX = 200;
 /** Before the first new start; doubled with each death until a thread reports again. */
 const RESTART_MS = 50;
@@ -168,11 +170,12 @@ export class ThreadedCourier implements Courier {
   #handOverSoon(): void {
     if (this.#handingOver || this.#queue.length === 0 || this.#thread === undefined) return;
     this.#handingOver = true;
-    setImmediate(() => {
+    // In real time, as the thread works, whatever clock the calls run on. What waits at the end is handed over by `drain`.
+    setTimeout(() => {
       this.#handingOver = false;
       this.#handOver();
       this.#handOverSoon();
-    });
+    }, HAND_OVER_MS).unref();
   }
 
   #handOver(): void {

@@ -199,11 +199,10 @@ export class ProxyExchange {
     setImmediate(() => {
       if (!hasBegun && !res.writableEnded) res.flushHeaders();
     });
-    answer.on("data", (part: Buffer) => {
+    answer.once("data", () => {
       hasBegun = true;
-      if (!res.write(part)) answer.pause();
     });
-    res.on("drain", () => answer.resume());
+    answer.pipe(res, { end: false });
     answer.on("error", () => this.#cut("the upstream broke off"));
     answer.on("end", () => {
       // A body that ends before its length is no answer (RFC 9112, section 8).

@@ -35,15 +35,12 @@ export class Upload {
   /** Sends what has come, and all that comes from now on, to this request. */
   to(out: ClientRequest): void {
     this.#out = out;
-    out.on("drain", () => {
-      if (this.#out === out) this.#req.resume();
-    });
     for (const part of this.#kept ?? []) out.write(part);
     if (this.#hasEnded) return this.#finish(out);
     // The upstream may have something to say before the body comes.
     out.flushHeaders();
-    if (this.#isReading) this.#req.resume();
-    else this.#begin();
+    this.#begin();
+    this.#req.pipe(out, { end: false });
   }
 
   /**
@@ -54,43 +51,48 @@ export class Upload {
     if (this.#kept === undefined) return false;
     const { "content-length": length } = this.#req.headers;
     if (!this.#hasEnded && !(Number(length) <= KEPT_BYTES_MAX)) return false;
-    this.#out = undefined;
+    this.#detach();
     if (this.#hasEnded) {
       queueMicrotask(then);
       return true;
     }
     this.#atEnd = then;
-    if (this.#isReading) this.#req.resume();
-    else this.#begin();
+    this.#begin();
+    this.#req.resume();
     return true;
   }
 
   /** Nobody wants the rest: it is read and dropped. */
   abandon(): void {
-    this.#out = undefined;
+    this.#detach();
     this.#kept = undefined;
     this.#atEnd = undefined;
     this.#req.resume();
   }
 
+  #detach(): void {
+    if (this.#out !== undefined) this.#req.unpipe(this.#out);
+    this.#out = undefined;
+  }
+
   #begin(): void {
     const req = this.#req;
+    if (this.#isReading) return;
     this.#isReading = true;
     // Answered by the gateway, for its own connection (RFC 9110, section 10.1.1), now that somebody takes the body.
     if (req.headers.expect !== undefined) this.#res.writeContinue();
-    req.on("data", (part: Buffer) => this.#take(part));
+    const keep = (part: Buffer): void => {
+      this.#bytes += part.length;
+      if (this.#bytes <= KEPT_BYTES_MAX) return void this.#kept?.push(part);
+      this.#kept = undefined;
+      req.off("data", keep);
+    };
+    req.on("data", keep);
     req.on("end", () => {
       this.#hasEnded = true;
       if (this.#out !== undefined) this.#finish(this.#out);
       this.#atEnd?.();
     });
-  }
-
-  #take(part: Buffer): void {
-    this.#bytes += part.length;
-    if (this.#bytes > KEPT_BYTES_MAX) this.#kept = undefined;
-    else this.#kept?.push(part);
-    if (this.#out?.write(part) === false) this.#req.pause();
   }
 
   #finish(out: ClientRequest): void {

@@ -4,6 +4,7 @@
  */
 import http from "node:http";
 import https from "node:https";
+import { urlToHttpOptions } from "node:url";
 import type { Clock } from "../plugin/index.ts";
 import { checkUrl, guardedLookup, type Resolve, type SsrfAllow, SsrfError, ssrfAllow } from "./ssrf.ts";
 
@@ -12,6 +13,8 @@ import { checkUrl, guardedLookup, type Resolve, type SsrfAllow, SsrfError, ssrfA
  * then, and what is sent into that is lost, since nothing is sent twice.
  */
 const IDLE_MS = 500;
+/** URLs whose reading is kept, since the same few are posted to all the time. */
+const TARGETS_MAX = 1000;
 
 export interface PostLimits {
   /** From the start to the end of the answer. */
@@ -56,6 +59,13 @@ interface Way {
   readonly allow: SsrfAllow;
   readonly plain: http.Agent;
   readonly secure: https.Agent;
+  /** By URL; a text says why it may not be posted to. */
+  readonly targets: Map<string, Target | string>;
+}
+
+interface Target {
+  readonly request: typeof http.request;
+  readonly options: http.RequestOptions;
 }
 
 export function guardedPost({ clock, allow, resolve }: GuardedPostOptions): GuardedPost {
@@ -64,13 +74,11 @@ export function guardedPost({ clock, allow, resolve }: GuardedPostOptions): Guar
   return {
     post(url, headers, body, limits) {
       if (closed) return Promise.resolve(unsent("closed"));
-      const target = checkUrl(url, way.allow);
+      const target = targetOf(url, way);
       if (typeof target === "string") return Promise.resolve(unsent(blocked(target)));
-      const isSecure = target.protocol === "https:";
-      const send = isSecure ? https.request : http.request;
-      const agent = isSecure ? way.secure : way.plain;
+      const { request, options } = target;
       const start = (): http.ClientRequest =>
-        send(target, { method: "POST", agent, headers: { "User-Agent": "sluice", ...headers } });
+        request({ ...options, headers: { "User-Agent": "sluice", ...headers } });
       return exchange(start, body, limits, clock);
     },
     allow(entries) {
@@ -89,7 +97,26 @@ export function guardedPost({ clock, allow, resolve }: GuardedPostOptions): Guar
 function makeWay(entries: readonly string[], resolve: Resolve | undefined): Way {
   const allow = ssrfAllow(entries);
   const settings = { lookup: guardedLookup(allow, resolve), keepAlive: true, timeout: IDLE_MS };
-  return { entries, allow, plain: new http.Agent(settings), secure: new https.Agent(settings) };
+  const agents = { plain: new http.Agent(settings), secure: new https.Agent(settings) };
+  return { entries, allow, ...agents, targets: new Map() };
+}
+
+function targetOf(url: string, way: Way): Target | string {
+  const known = way.targets.get(url);
+  if (known !== undefined) return known;
+  const checked = checkUrl(url, way.allow);
+  const target = typeof checked === "string" ? checked : openTarget(checked, way);
+  if (way.targets.size >= TARGETS_MAX) way.targets.clear();
+  way.targets.set(url, target);
+  return target;
+}
+
+function openTarget(url: URL, { plain, secure }: Way): Target {
+  const isSecure = url.protocol === "https:";
+  return {
+    request: isSecure ? https.request : http.request,
+    options: { ...urlToHttpOptions(url), method: "POST", agent: isSecure ? secure : plain },
+  };
 }
 
 function exchange(

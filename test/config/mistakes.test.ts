@@ -215,7 +215,6 @@ test("warnings leave the configuration usable", async (t) => {
     "W0102 9:127 projects[0].tokens[0].monthly_budget_usd_cap",
     "W0106 9:142 projects[0].tokens[0].expires_at",
     "W0103 11:62 projects[0].webhooks[0].events[0] -> token.revoked",
-    "W0108 12:5 projects[0].aliases",
     "W0105 12:5 projects[0].aliases",
     "W0104 15:89 projects[0].endpoints[0].top_p",
   ]);

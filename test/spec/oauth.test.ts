@@ -117,6 +117,16 @@ verifies(
   },
 );
 
+verifies("event.oauth", "a connection that is taken out of the configuration is disconnected", async (t) => {
+  const g = await start(t);
+  g.issuer.answer(issues());
+  await g.get();
+  const path = `${g.folder}/gateway.config.yaml`;
+  writeFileSync(path, readFileSync(path, "utf8").replaceAll('"crm-oauth"', '"crm-other"'));
+  assert.deepEqual((await g.gateway.reload()).changed, true);
+  assert.deepEqual((await g.audit()).at(-1), "oauth_connection.disconnected crm-oauth config");
+});
+
 verifies("proxy.oauth.cached", "it outlives a reload that leaves the connection as it is", async (t) => {
   const g = await start(t, { grant: "refresh_token", refresh_token: SECRETS[1] });
   g.issuer.answer(issues({ refresh_token: "refresh-token-rotated" }));
@@ -198,7 +208,7 @@ verifies("proxy.oauth.401", "what cannot be sent again is answered with the upst
 });
 
 verifies(
-  ["proxy.oauth", "proxy.oauth.audit", "proxy.oauth.secret"],
+  ["proxy.oauth", "proxy.oauth.audit", "proxy.oauth.secret", "event.oauth"],
   "a refusal of the token server is a 502 in words, an audit record, and no secret",
   async (t) => {
     const g = await start(t, { grant: "refresh_token", refresh_token: SECRETS[1] });

@@ -6,8 +6,9 @@ import { Webhook } from "standardwebhooks";
 import type { FakeUpstream, ScriptedAnswer, UpstreamRequest } from "../../src/testing/fake-upstream.ts";
 import { accept, hang, receiver } from "../record/kit.ts";
 import { assertRefused, at, until } from "./kit/client.ts";
-import { type ConfigParts, echoEntry, hashOf, PROJECT, TOKENS } from "./kit/config.ts";
+import { type ConfigParts, configOf, echoEntry, hashOf, PROJECT, TOKENS } from "./kit/config.ts";
 import { type Harness, START_MS, startGateway } from "./kit/gateway.ts";
+import { gatewayProcess } from "./kit/process.ts";
 import { verifies } from "./verifies.ts";
 
 const SECRET = "whsec_aG9va3MtYXJlLXNpZ25lZA==";
@@ -228,6 +229,19 @@ verifies("server.drain", "stopping sends what webhooks still wait for", async (t
   letGo();
   await stopped;
   assert.equal(g.receiver.requests.length, 2);
+});
+
+verifies("server.drain", "a process that is told to end sends what webhooks still wait for", async (t) => {
+  const siem = await receiver(t);
+  const config = configOf(partsOf({ url: siem.url }), "https://provider.invalid");
+  const { client, stop } = await gatewayProcess(t, config);
+  const path = `/api/${PROJECT}/ask`;
+  const calls = Array.from({ length: 50 }, () =>
+    client.send(path, { token: TOKENS.web, body: { message: "a plum" } }),
+  );
+  for (const answer of await Promise.all(calls)) assertRefused(answer, 422, /plum/);
+  assert.equal(await stop(), 0);
+  assert.equal(siem.requests.length, 50);
 });
 
 verifies("webhook.post", "a reload changes who hears, from the next event on", async (t) => {

@@ -227,15 +227,7 @@ function checkReceivers(check: Check, project: FilledProject, parent: Spot): voi
   }
 }
 
-/** Sections that are checked already and served by later versions only. */
-const LATER = ["aliases"] as const;
-
 function checkSections(check: Check, project: FilledProject, spot: Spot): void {
-  for (const section of LATER) {
-    if (project[section].length === 0) continue;
-    const message = `\`${section}\` is checked, and not served by this version yet`;
-    check.report("W0108", under(project, section, spot), message, { at: "key" });
-  }
   const { type } = project;
   if (type === undefined) return;
   const plainEndpoints = project.endpoints.some((endpoint) => endpoint?.expose_as_mcp_tool === false);

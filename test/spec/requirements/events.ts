@@ -1,5 +1,5 @@
 /** Rules of webhooks, audit events and the control plane's effects. */
-import { later, rules } from "./rule.ts";
+import { rules } from "./rule.ts";
 
 export const EVENTS = {
   ...rules("SPEC Resources", {
@@ -38,7 +38,7 @@ export const EVENTS = {
     "webhook.test": "Send test fires `webhook.test` with a made-up payload.",
     "event.backup": "A backup raises `backup.exported`.",
   }),
-  ...later(5, "SPEC Events", {
+  ...rules("SPEC Events", {
     "event.oauth": "OAuth connections raise connected, disconnected and refresh_failed.",
   }),
   ...rules("SPEC States and transitions", {
