@@ -107,16 +107,20 @@ verifies("proxy.redirect", "a redirect is passed back and not followed", async (
   assert.equal(g.upstream.requests.length, 1);
 });
 
-verifies("proxy.method", "methods that are not allowed get 405, with those that are", async (t) => {
-  const { client } = await start(t, { allowed_methods: ["GET", "POST"] });
-  const answer = await client.send(proxied("/x"), { ...asCaller, method: "DELETE" });
-  assertRefused(answer, 405, "Method 'DELETE' is not allowed for this endpoint.");
-  assert.equal(answer.headers["allow"], "GET, POST");
-  const head = await client.send(proxied("/x"), { ...asCaller, method: "HEAD" });
-  assert.equal(head.status, 405);
-  const odd = await client.send(proxied("/x"), { ...asCaller, method: "PROPFIND" });
-  assertRefused(odd, 405, "Method 'PROPFIND' is not allowed for this endpoint.");
-});
+verifies(
+  ["proxy.method", "error.status.405"],
+  "methods that are not allowed get 405, with those that are",
+  async (t) => {
+    const { client } = await start(t, { allowed_methods: ["GET", "POST"] });
+    const answer = await client.send(proxied("/x"), { ...asCaller, method: "DELETE" });
+    assertRefused(answer, 405, "Method 'DELETE' is not allowed for this endpoint.");
+    assert.equal(answer.headers["allow"], "GET, POST");
+    const head = await client.send(proxied("/x"), { ...asCaller, method: "HEAD" });
+    assert.equal(head.status, 405);
+    const odd = await client.send(proxied("/x"), { ...asCaller, method: "PROPFIND" });
+    assertRefused(odd, 405, "Method 'PROPFIND' is not allowed for this endpoint.");
+  },
+);
 
 verifies("proxy.slug", "an unknown or inactive slug is a 404", async (t) => {
   const { client } = await start(
@@ -196,30 +200,34 @@ verifies("proxy.upgrade", "WebSocket upgrades are refused, in words", async (t) 
   assert.match(answer, /"error":"WebSocket is not supported by the proxy\."/);
 });
 
-verifies("proxy.ssrf", "upstreams that the guard refuses get 422, and no connection", async (t) => {
-  let connections = 0;
-  const listener = createServer((socket) => {
-    connections++;
-    socket.destroy();
-  });
-  await new Promise<void>((listening) => listener.listen(0, "127.0.0.1", listening));
-  t.after(() => void listener.close());
-  const address = listener.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  const hosts = [
-    ...["127.0.0.1", "localhost", "2130706433", "0177.0.0.1", "0x7f.1", "[::1]", "[::ffff:127.0.0.1]"],
-    ...["[64:ff9b::7f00:1]", "0.0.0.0", "10.0.0.1", "169.254.169.254", "100.64.0.1", "192.168.1.1"],
-  ];
-  const endpoints = hosts.map((host, n) => ({ slug: `h${n}`, upstream_url: `http://${host}:${port}/` }));
-  const { client } = await start(t, {}, { endpoints, allow: [] });
-  for (const [n, host] of hosts.entries()) {
-    const answer = await client.send(proxied("", `h${n}`), { ...asCaller, method: "GET" });
-    assertRefused(answer, 422, "Upstream URL blocked by SSRF guard.");
-    assert.match(String(at(answer.json, "detail")), /address/, host);
-    assert.equal(answer.headers["x-should-retry"], "false");
-  }
-  assert.equal(connections, 0);
-});
+verifies(
+  ["proxy.ssrf", "error.status.422.ssrf"],
+  "upstreams that the guard refuses get 422, and no connection",
+  async (t) => {
+    let connections = 0;
+    const listener = createServer((socket) => {
+      connections++;
+      socket.destroy();
+    });
+    await new Promise<void>((listening) => listener.listen(0, "127.0.0.1", listening));
+    t.after(() => void listener.close());
+    const address = listener.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const hosts = [
+      ...["127.0.0.1", "localhost", "2130706433", "0177.0.0.1", "0x7f.1", "[::1]", "[::ffff:127.0.0.1]"],
+      ...["[64:ff9b::7f00:1]", "0.0.0.0", "10.0.0.1", "169.254.169.254", "100.64.0.1", "192.168.1.1"],
+    ];
+    const endpoints = hosts.map((host, n) => ({ slug: `h${n}`, upstream_url: `http://${host}:${port}/` }));
+    const { client } = await start(t, {}, { endpoints, allow: [] });
+    for (const [n, host] of hosts.entries()) {
+      const answer = await client.send(proxied("", `h${n}`), { ...asCaller, method: "GET" });
+      assertRefused(answer, 422, "Upstream URL blocked by SSRF guard.");
+      assert.match(String(at(answer.json, "detail")), /address/, host);
+      assert.equal(answer.headers["x-should-retry"], "false");
+    }
+    assert.equal(connections, 0);
+  },
+);
 
 verifies(
   "proxy.unreachable",
@@ -257,27 +265,31 @@ verifies("proxy.limits", "rate limits hold, and say when to come again", async (
   assert.deepEqual([at(third.json, "scope"), third.headers["retry-after"]], ["minute", "60"]);
 });
 
-verifies("proxy.cap", "a token whose month is used up is refused here too", async (t) => {
-  const { client, gateway } = await start(t, {}, { token: { id: 9, monthly_budget_usd_cap: 1 } });
-  const call = () => client.send(proxied(), { ...asCaller, method: "GET" });
-  assert.equal((await call()).status, 200);
-  const key = `spend:token:${PROJECT}/9`;
-  const claim = {
-    ...{ key, capNanoUsd: undefined, estimateNanoUsd: 1e9, inputNanoUsd: 0 },
-    kind: "spend",
-    costNanoUsd: () => 0,
-    refuse: () => assert.fail("there is no cap"),
-  } as const;
-  const admission = await gateway.store.admit("00000000-0000-4000-8000-000000000001", [claim]);
-  assert.ok(admission.admitted && admission.reservation !== undefined);
-  await gateway.store.settle(admission.reservation, 1e9);
-  assertRefused(
-    await call(),
-    402,
-    "Token monthly budget would be exceeded: ~$1.0000 spent + ~$0.0000 estimated for this request, cap $1. Resets at the start of next month.",
-  );
-  assert.deepEqual(gateway.openCalls, 0);
-});
+verifies(
+  ["proxy.cap", "budget.token.every-surface"],
+  "a token whose month is used up is refused here too",
+  async (t) => {
+    const { client, gateway } = await start(t, {}, { token: { id: 9, monthly_budget_usd_cap: 1 } });
+    const call = () => client.send(proxied(), { ...asCaller, method: "GET" });
+    assert.equal((await call()).status, 200);
+    const key = `spend:token:${PROJECT}/9`;
+    const claim = {
+      ...{ key, capNanoUsd: undefined, estimateNanoUsd: 1e9, inputNanoUsd: 0 },
+      kind: "spend",
+      costNanoUsd: () => 0,
+      refuse: () => assert.fail("there is no cap"),
+    } as const;
+    const admission = await gateway.store.admit("00000000-0000-4000-8000-000000000001", [claim]);
+    assert.ok(admission.admitted && admission.reservation !== undefined);
+    await gateway.store.settle(admission.reservation, 1e9);
+    assertRefused(
+      await call(),
+      402,
+      "Token monthly budget would be exceeded: ~$1.0000 spent + ~$0.0000 estimated for this request, cap $1. Resets at the start of next month.",
+    );
+    assert.deepEqual(gateway.openCalls, 0);
+  },
+);
 
 verifies("proxy.log", "calls are logged, whatever became of them", async (t) => {
   const g = await startScripted(t);

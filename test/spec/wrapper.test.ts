@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { jsonAnswer, sseAnswer } from "../../src/testing/fake-upstream.ts";
 import { assertChunks, assertCompletion, BASE, HELLO, startWrapper } from "../wrapper/kit.ts";
 import { assertRefused, at, until } from "./kit/client.ts";
-import { OTHER_PROJECT, PROJECT, TOKENS } from "./kit/config.ts";
+import { hashOf, OTHER_PROJECT, PROJECT, TOKENS } from "./kit/config.ts";
 import { textOf } from "./kit/event-stream.ts";
 import { startGateway } from "./kit/gateway.ts";
 import { chunk, completion, usageChunk } from "./kit/provider.ts";
@@ -105,30 +105,51 @@ verifies(
   },
 );
 
-test("the list of models names the aliases to tokens of scope models, one by one too", async (t) => {
-  const g = await startWrapper(
-    t,
-    {},
-    { aliases: [{ alias: "team/fast", provider: "mock", model: "echo", credential: "echo" }] },
-  );
-  const read = (path: string, token: string = TOKENS.admin) =>
-    g.client.send(`${BASE}/${path}`, { method: "GET", token });
-  const list = await read("models");
-  assert.deepEqual(list.json, {
-    object: "list",
-    data: [
-      { id: "default", object: "model", created: 0, owned_by: "openai" },
-      { id: "team/fast", object: "model", created: 0, owned_by: "mock" },
-    ],
+verifies("budget.token.every-surface", "a token's monthly cap holds on the wrapper too", async (t) => {
+  const capped = "gw_live_capped0Token9";
+  const tokens = [{ name: "capped", hash: hashOf(capped), scopes: ["chat"], monthly_budget_usd_cap: 0.01 }];
+  const alias = { estimated_cost_per_1k_tokens_usd: 1, max_output_tokens: 100 };
+  const g = await startWrapper(t, alias, { tokens });
+  const answer = await g.client.send(`${BASE}/chat/completions`, {
+    token: capped,
+    body: { model: "default", messages: HELLO },
   });
-  assert.equal(at((await read("models/team%2Ffast")).json, "id"), "team/fast");
-  assert.equal(at((await read("models/team/fast")).json, "id"), "team/fast");
-  assertRefused(await read("models/none"), 404, "Alias 'none' not found or inactive.");
-  assertRefused(await read("models", TOKENS.web), 403, "Missing required scope: 'models'. Token has: chat.");
-  assertRefused(await read("nothing"), 404, "Not found.");
-  const wrong = await g.client.send(`${BASE}/chat/completions`, { method: "GET", token: TOKENS.web });
-  assert.equal(wrong.status, 405);
+  assertRefused(answer, 402, /^Token monthly budget would be exceeded: .*, cap \$0\.01\./);
+  assert.equal(g.provider.requests.length, 0);
 });
+
+verifies(
+  "auth.scope.models",
+  "the list of models names the aliases to tokens of scope models, one by one too",
+  async (t) => {
+    const g = await startWrapper(
+      t,
+      {},
+      { aliases: [{ alias: "team/fast", provider: "mock", model: "echo", credential: "echo" }] },
+    );
+    const read = (path: string, token: string = TOKENS.admin) =>
+      g.client.send(`${BASE}/${path}`, { method: "GET", token });
+    const list = await read("models");
+    assert.deepEqual(list.json, {
+      object: "list",
+      data: [
+        { id: "default", object: "model", created: 0, owned_by: "openai" },
+        { id: "team/fast", object: "model", created: 0, owned_by: "mock" },
+      ],
+    });
+    assert.equal(at((await read("models/team%2Ffast")).json, "id"), "team/fast");
+    assert.equal(at((await read("models/team/fast")).json, "id"), "team/fast");
+    assertRefused(await read("models/none"), 404, "Alias 'none' not found or inactive.");
+    assertRefused(
+      await read("models", TOKENS.web),
+      403,
+      "Missing required scope: 'models'. Token has: chat.",
+    );
+    assertRefused(await read("nothing"), 404, "Not found.");
+    const wrong = await g.client.send(`${BASE}/chat/completions`, { method: "GET", token: TOKENS.web });
+    assert.equal(wrong.status, 405);
+  },
+);
 
 const BAD: readonly (readonly [fields: Record<string, unknown>, error: string])[] = [
   [{ model: "" }, "Field 'model' must be a non-empty string."],

@@ -1,5 +1,5 @@
 /** Rules about who may call: header, token, project, scope, and the order in which they are looked at. */
-import { later, rules } from "./rule.ts";
+import { rules } from "./rule.ts";
 
 export const AUTH = {
   ...rules("SPEC Authentication", {
@@ -23,7 +23,7 @@ export const AUTH = {
     "auth.token.revoke": "After a revocation every later use of the token gets 401.",
     "auth.scope.mcp": "The MCP bridge refuses a token without scope `mcp` with a plain 403 error body.",
   }),
-  ...later(6, "SPEC Authentication", {
+  ...rules("SPEC Authentication", {
     "auth.scope.models": "The wrapper's model list refuses a token without scope `models`.",
   }),
   ...rules("SPEC Messages (gateway)", {

@@ -1,5 +1,5 @@
 /** Rules that hold on every HTTP surface: request ids, retry hints, error bodies, bodies that are refused. */
-import { later, rules } from "./rule.ts";
+import { rules } from "./rule.ts";
 
 export const HTTP = {
   ...rules("CONTRACT 3", {
@@ -67,7 +67,7 @@ export const HTTP = {
     "error.idempotency":
       "The same chat call sent twice is two calls: two provider calls, two places in the windows.",
   }),
-  ...later(6, "SPEC Errors", {
+  ...rules("SPEC Errors", {
     "error.status.405": "A proxy endpoint that does not allow the method is a 405.",
     "error.status.422.ssrf": "A proxy address that the guard refuses is a 422.",
   }),

@@ -1,5 +1,5 @@
 /** Rules about rate windows, the per-request token cap, budgets and what a call costs. */
-import { later, rules } from "./rule.ts";
+import { rules } from "./rule.ts";
 
 export const LIMITS = {
   ...rules("SPEC Limits", {
@@ -59,7 +59,7 @@ export const LIMITS = {
     "budget.crash":
       "After a crash an open reservation is settled at its input estimate, marked as estimated.",
   }),
-  ...later(6, "SPEC Limits", {
+  ...rules("SPEC Limits", {
     "budget.token.every-surface": "A token's cap holds on the wrapper and the proxy as well.",
   }),
 };

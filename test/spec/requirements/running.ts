@@ -1,5 +1,5 @@
 /** Rules of the running process: its commands, reloads, log lines, health, metrics. */
-import { later, rules } from "./rule.ts";
+import { rules } from "./rule.ts";
 
 export const RUNNING = {
   ...rules("CONTRACT 1", {
@@ -44,7 +44,6 @@ export const RUNNING = {
   ...rules("CONTRACT 2", {
     "reload.admin": "`POST /admin/reload` reloads, as does the tool `gw_reload_config`.",
   }),
-  ...later(5, "CONTRACT 2", {}),
   ...rules("SPEC Recording", {
     "log.call": "Every call is one JSON line: request id, project, endpoint, token, status, timings.",
     "log.call.answer": "The line has provider, model, tokens, cost, finish reason.",
