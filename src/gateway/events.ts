@@ -28,7 +28,6 @@ export interface EventsOptions {
 export class GatewayEvents {
   readonly trail: AuditTrail;
   readonly webhooks: Courier;
-  readonly #random: Random;
   readonly #reloads: ReloadEvents;
   /** Of the configuration in use. */
   #hash = "";
@@ -36,7 +35,6 @@ export class GatewayEvents {
   constructor({ clock, random, log, metrics, store, onThread = false }: EventsOptions) {
     const count = deliveryMetrics(metrics, () => courier.waiting);
     const courier = new (onThread ? ThreadedCourier : LocalCourier)({ clock, random, log, count });
-    this.#random = random;
     this.webhooks = courier;
     this.trail = createAuditTrail({ store, clock, random, log });
     this.trail.onRecord((record) => courier.notify(record));
@@ -49,9 +47,9 @@ export class GatewayEvents {
 
   /**
    * `after` is in use from now on. Its webhooks hear of what it changes; the first one, without a `before`, changes
-   * nothing. `hash`: the same wherever the same texts were loaded. Default: one that no other replica has.
+   * nothing. `hash`: the same wherever the same texts were loaded.
    */
-  follow(before: ResolvedConfig | undefined, after: ResolvedConfig, hash = this.#random.uuid()): void {
+  follow(before: ResolvedConfig | undefined, after: ResolvedConfig, hash: string): void {
     const from = this.#hash;
     this.#hash = hash;
     this.webhooks.configure(after.projects, after.network.allow);

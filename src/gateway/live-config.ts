@@ -70,7 +70,7 @@ export class LiveConfig {
     this.git = usable;
     this.warnings = warnings;
     await this.#swap(layered);
-    this.#rt.events.follow(before, usable);
+    this.#rt.events.follow(before, usable, hash);
     this.#rt.log.setLevel(config.log.level);
     this.#rt.http.allow(config.network.allow);
     this.#rt.traces.configure(config.telemetry.otlp);

@@ -51,7 +51,9 @@ export async function createPlatform(
   const store = await createStore(config, registry, { clock, random, log, metrics });
   registerStoreGauges(metrics, store, clock);
   const http = guardedHttp({ clock, allow: config.network.allow });
-  const events = new GatewayEvents({ clock, random, log, metrics, store });
+  // A clock that is not the machine's is of no use on a thread.
+  const onThread = options.clock === undefined;
+  const events = new GatewayEvents({ clock, random, log, metrics, store, onThread });
   const out = (): GuardedPost => guardedPost({ clock, allow: ANYWHERE });
   const traces = new Traces({ clock, random, log, metrics, out });
   return {

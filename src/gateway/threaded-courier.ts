@@ -1,7 +1,7 @@
 /**
  * A courier whose work is done on a thread of its own: here a record is only matched with who wants it, and handed over
- * with the others of the same few milliseconds. The thread is there while a webhook is configured; one that dies is replaced,
- * and what it had not delivered is counted as dropped.
+ * with the others of the same few milliseconds. The thread is there while a webhook is configured; one that dies is
+ * replaced, and what it had not delivered is counted as dropped.
  */
 import type { Worker } from "node:worker_threads";
 import { startThread } from "../base/thread.ts";
