@@ -3,6 +3,7 @@
  * status of its own; a client that reads slowly is reported, so that its provider can be held back.
  */
 import type { ServerResponse } from "node:http";
+import { writeInTurn } from "../base/turn.ts";
 import type { GatewayError } from "../plugin/index.ts";
 import { errorBody, type FlatHeaders } from "./respond.ts";
 
@@ -18,6 +19,10 @@ const HEAD: FlatHeaders = [
 export class EventStream {
   readonly #res: ServerResponse;
   readonly #headers: FlatHeaders;
+  /** Goes out at the end of this turn of the loop. */
+  #unsent = "";
+  #behind = false;
+  #ended = false;
   open = false;
 
   constructor(res: ServerResponse, headers: FlatHeaders) {
@@ -31,7 +36,9 @@ export class EventStream {
       this.open = true;
       this.#res.writeHead(200, [...HEAD, ...this.#headers]);
     }
-    return this.#res.write(text);
+    if (this.#unsent === "" && text !== "") writeInTurn(() => this.#send());
+    this.#unsent += text;
+    return !this.#behind;
   }
 
   /** Runs once when a client that was behind has caught up. */
@@ -45,7 +52,19 @@ export class EventStream {
     this.end();
   }
 
+  /** What is unsent goes out with the end. */
   end(): void {
-    this.#res.end();
+    this.#ended = true;
+    if (this.#unsent === "") this.#res.end();
+  }
+
+  #send(): void {
+    const text = this.#unsent;
+    this.#unsent = "";
+    if (this.#ended) this.#res.end(text);
+    else if (!this.#res.write(text) && !this.#behind) {
+      this.#behind = true;
+      this.#res.once("drain", () => (this.#behind = false));
+    }
   }
 }

@@ -1,5 +1,6 @@
 /** Answers over HTTP: whole bodies with their length in one write, errors in the specification's body. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { writeInTurn } from "../base/turn.ts";
 import type { GatewayError } from "../plugin/index.ts";
 
 /** The error body of the REST surfaces (specification, "Error body"). */
@@ -15,7 +16,7 @@ export type FlatHeaders = readonly string[];
 export function sendJson(res: ServerResponse, status: number, body: string, headers: FlatHeaders): void {
   const length = String(Buffer.byteLength(body));
   res.writeHead(status, ["Content-Type", "application/json", "Content-Length", length, ...headers]);
-  res.end(body);
+  writeInTurn(() => res.end(body));
 }
 
 /** Sends a head without a body. */

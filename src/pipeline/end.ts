@@ -2,6 +2,7 @@
  * The one place where a call ends, exactly once, whatever happened: money settled or given back, every finish hook
  * told, the generation let go. Nothing else may settle, release or finish.
  */
+import { finishInTurn } from "../base/turn.ts";
 import type { FinishStep } from "../compile/model.ts";
 import type { CallEnd, ChatResult, GatewayError, MaybePromise, Usage } from "../plugin/index.ts";
 import { charactersOf, estimateTokens, isPromise } from "../plugin/index.ts";
@@ -65,45 +66,28 @@ export function endCall(x: Call, steps: readonly FinishStep[], ending: Ending): 
   const nowMs = x.rt.clock.monotonicMs();
   x.enter(-1, nowMs);
   const last = x.attempts.at(-1);
-  if (unfinished.length === 0) setImmediate(finishAll);
   // Field by field: spreading costs microseconds, and this runs on every call.
-  unfinished.push({
-    x,
-    steps,
-    end: {
-      outcome: ending.outcome,
-      status: ending.status,
-      error: ending.error,
-      result: ending.result,
-      usage: ending.usage,
-      costNanoUsd: ending.costNanoUsd,
-      provider: last?.provider ?? "",
-      model: ending.result?.model ?? last?.model ?? "",
-      finishReason: ending.result?.finishReason,
-      durationMs: nowMs - x.startedMonotonicMs,
-      firstByteMs: x.firstByteMs === 0 ? undefined : x.firstByteMs - x.startedMonotonicMs,
-      stageMs: x.stageMs,
-    },
-  });
+  const end: CallEnd = {
+    outcome: ending.outcome,
+    status: ending.status,
+    error: ending.error,
+    result: ending.result,
+    usage: ending.usage,
+    costNanoUsd: ending.costNanoUsd,
+    provider: last?.provider ?? "",
+    model: ending.result?.model ?? last?.model ?? "",
+    finishReason: ending.result?.finishReason,
+    durationMs: nowMs - x.startedMonotonicMs,
+    firstByteMs: x.firstByteMs === 0 ? undefined : x.firstByteMs - x.startedMonotonicMs,
+    stageMs: x.stageMs,
+  };
+  finishInTurn(() => finish(x, steps, end));
 }
 
-interface Unfinished {
-  readonly x: Call;
-  readonly steps: readonly FinishStep[];
-  readonly end: CallEnd;
-}
-
-/** Calls that ended in this turn of the event loop: no more than were open. */
-let unfinished: Unfinished[] = [];
-
-function finishAll(): void {
-  const calls = unfinished;
-  unfinished = [];
-  for (const { x, steps, end } of calls) {
-    const finished = runFinish(x, steps, end);
-    const lease = x.lease;
-    x.lease = undefined;
-    if (isPromise(finished)) finished.finally(() => lease?.release());
-    else lease?.release();
-  }
+function finish(x: Call, steps: readonly FinishStep[], end: CallEnd): void {
+  const finished = runFinish(x, steps, end);
+  const lease = x.lease;
+  x.lease = undefined;
+  if (isPromise(finished)) finished.finally(() => lease?.release());
+  else lease?.release();
 }

@@ -3,6 +3,7 @@
  * project's type. And last: a call that ends before it has reached an endpoint is recorded all the same.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { workInTurn } from "../base/turn.ts";
 import type { CompiledConfig, CompiledProject } from "../compile/model.ts";
 import type { ProjectType } from "../config/model.ts";
 import { type JsonBody, parseJsonObject, readBytes } from "../http/body.ts";
@@ -164,8 +165,10 @@ export class Visit {
       if (call.ended) return;
       this.#reading = false;
       call.deadlineMs = wholeCallMs;
-      if (isGatewayError(bytes)) this.refuse(bytes);
-      else read(bytes);
+      if (isGatewayError(bytes)) return this.refuse(bytes);
+      workInTurn(() => {
+        if (!call.ended) read(bytes);
+      });
     });
   }
 

@@ -6,6 +6,7 @@
  * idempotent methods to be repeated). Stage `call` moves on to its next target instead.
  */
 import type { Socket } from "node:net";
+import { writeInTurn } from "../base/turn.ts";
 import type { UpstreamError } from "./client.ts";
 import { READ_BUFFER, type SocketEvents } from "./connect.ts";
 import type { Dated } from "./deadlines.ts";
@@ -115,8 +116,11 @@ export class Connection implements Dated, SocketEvents {
   }
 
   #write(call: OpenCall): void {
-    const request = call.takeRequest();
-    if (request !== undefined) this.#socket.write(request.text, request.encoding);
+    writeInTurn(() => {
+      // None is left of a call that has been given up meanwhile.
+      const request = call.takeRequest();
+      if (request !== undefined) this.#socket.write(request.text, request.encoding);
+    });
   }
 
   #done(call: OpenCall): void {

@@ -1,4 +1,5 @@
 /** One answer that is wanted whole: gathers its body and settles with what the wire format makes of it. */
+import { workInTurn } from "../base/turn.ts";
 import type { ChatResult, Exchange, ProviderFailure, WireFormat } from "../plugin/index.ts";
 import { failure, isFailure } from "../plugin/index.ts";
 import { ANSWER_BYTES_MAX, AnswerBody, ERROR_BYTES_MAX } from "./answer-body.ts";
@@ -15,6 +16,7 @@ export class WholeAnswer implements UpstreamHandler {
   #status = 0;
   /** Of an error answer only. */
   #headers: Readonly<Record<string, string>> = {};
+  #over = false;
 
   constructor(
     format: WireFormat,
@@ -38,6 +40,12 @@ export class WholeAnswer implements UpstreamHandler {
   }
 
   onEnd(): void {
+    workInTurn(() => {
+      if (!this.#over) this.#read();
+    });
+  }
+
+  #read(): void {
     const text = this.#body.text();
     if (isSuccess(this.#status)) {
       const result = this.#format.decode(text, this.#x.options);
@@ -54,6 +62,7 @@ export class WholeAnswer implements UpstreamHandler {
 
   /** Nobody waits for the answer any more. What it is settled with is seen by nobody, and must not move on. */
   cancel(call: UpstreamCall): void {
+    this.#over = true;
     call.cancel();
     const accepted = isSuccess(this.#status);
     this.#settle(failure({ status: undefined, reason: "cancelled", movesOn: false, accepted }));

@@ -26,7 +26,7 @@ const WALLS: Readonly<Record<string, Wall>> = {
   testing: { values: ["plugin", "base", "upstream", "state", "compile"] },
   compile: { values: ["plugin", "base", "config", "upstream", "state", "record"] },
   pipeline: { values: ["plugin", "base"], types: ["compile", "state"] },
-  http: { values: ["plugin"] },
+  http: { values: ["plugin", "base"] },
   surfaces: {
     values: ["plugin", "base", "http", "pipeline", "state", "record"],
     types: ["compile", "config"],
