@@ -1,14 +1,15 @@
 /**
  * Watches what the configuration was read from. Directories, not files: a watch on a file goes dead after one
  * rename-save or one ConfigMap swap. Events only wake it; whether anything changed is decided by content hashes, which
- * are polled as well, since some file systems send no events at all.
+ * are polled as well, since some file systems send no events at all (a poll reads only what by its stamp has changed).
  */
 import { type FSWatcher, realpathSync, watch } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { WatchList } from "../config/load.ts";
-import { contentDigest, fingerprintOf } from "../config/source.ts";
+import { fingerprintOf } from "../config/source.ts";
 import type { Clock, Timer } from "../plugin/index.ts";
+import { FileDigests } from "./file-digests.ts";
 
 export interface WatchOptions {
   readonly clock: Clock;
@@ -29,6 +30,7 @@ export class ConfigWatch {
   readonly #options: Required<WatchOptions>;
   #watched: WatchList = { files: [], directories: [], fingerprint: "" };
   #watchers = new Map<string, FSWatcher>();
+  readonly #digests = new FileDigests();
   #fingerprint = "";
   #settle: Timer | undefined;
   #poll: Timer | undefined;
@@ -96,29 +98,31 @@ export class ConfigWatch {
     const left = this.#options.settleMaxMs - (nowMs - this.#burstSinceMs);
     this.#settle = this.#options.clock.after(Math.max(0, Math.min(this.#options.settleMs, left)), () => {
       this.#settle = undefined;
-      void this.#look();
+      void this.#look(false);
     });
   }
 
   #armPoll(): void {
     this.#poll?.cancel();
     this.#poll = this.#options.clock.after(this.#options.pollMs, () => {
-      void this.#look().finally(() => {
+      void this.#look(true).finally(() => {
         if (!this.#closed) this.#armPoll();
       });
     });
   }
 
-  async #look(): Promise<void> {
+  async #look(polled: boolean): Promise<void> {
     if (this.#busy) {
       this.#again = true;
       return;
     }
     this.#busy = true;
+    let byStamps = polled;
     try {
       do {
         this.#again = false;
-        const now = await presentFingerprint(this.#watched);
+        const now = await this.#presentFingerprint(byStamps);
+        byStamps = false;
         if (this.#closed || now === this.#fingerprint) continue;
         this.#fingerprint = now;
         await this.#options.changed();
@@ -126,6 +130,15 @@ export class ConfigWatch {
     } finally {
       this.#busy = false;
     }
+  }
+
+  /** The fingerprint as of now; what cannot be read counts as what it is: not there. */
+  async #presentFingerprint(byStamps: boolean): Promise<string> {
+    const { files, directories } = this.#watched;
+    const digests = await this.#digests.of(files, byStamps);
+    const entries: [string, readonly string[]][] = [];
+    for (const directory of directories) entries.push([directory, await readdir(directory).catch(() => [])]);
+    return fingerprintOf(digests, entries);
   }
 }
 
@@ -141,15 +154,4 @@ function directoriesOf({ files, directories }: WatchList): readonly string[] {
     }
   }
   return [...all];
-}
-
-/** The fingerprint as of now; what cannot be read counts as what it is: not there. */
-async function presentFingerprint({ files, directories }: WatchList): Promise<string> {
-  const digests: [string, string | undefined][] = [];
-  for (const file of files) {
-    digests.push([file, await readFile(file).then(contentDigest, () => undefined)]);
-  }
-  const entries: [string, readonly string[]][] = [];
-  for (const directory of directories) entries.push([directory, await readdir(directory).catch(() => [])]);
-  return fingerprintOf(digests, entries);
 }
