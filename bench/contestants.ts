@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { type Credential, gatewayConfig } from "./gateway-config.ts";
 import { benchFile, type Lab, type TargetPlan } from "./lab.ts";
 
-const gatewayProgram = fileURLToPath(new URL("../dist/src/main.js", import.meta.url));
+const gatewayProgram = fileURLToPath(new URL("../dist/main.js", import.meta.url));
 
 export interface GatewaySetup {
   readonly name: string;

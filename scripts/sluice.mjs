@@ -19,4 +19,4 @@ if (!existsSync(stamp) || sources.some((name) => isNewerThan(join(root, name), s
   const { build } = await import("./build.mjs");
   build();
 }
-await import("../dist/src/main.js");
+await import("../dist/main.js");

@@ -82,7 +82,7 @@ function gatewayPlan({ lab }: Bench, upstream: string): Plan {
     launch(port) {
       const file = join(lab.folder, "proxy.config.yaml");
       writeFileSync(file, JSON.stringify(configOf(port, upstream)));
-      const program = fileURLToPath(new URL("../../dist/src/main.js", import.meta.url));
+      const program = fileURLToPath(new URL("../../dist/main.js", import.meta.url));
       return { args: [program, "start", "--config", file] };
     },
   };
