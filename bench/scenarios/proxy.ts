@@ -7,8 +7,8 @@ import { fileURLToPath } from "node:url";
 import { download, type Transfer, upload } from "../bulk-transfer.ts";
 import { projectUuid, token } from "../gateway-config.ts";
 import { benchFile, freePort, type Target, type TargetPlan } from "../lab.ts";
-import { type Bench, inRounds } from "../measure.ts";
-import { atLeast, atMost, column, figure, type Row, ratio } from "../result.ts";
+import type { Bench } from "../measure.ts";
+import { atLeast, atMost, column, figure, type Row } from "../result.ts";
 
 const bytes = 2 ** 31;
 const smallBytes = 1024;
@@ -22,16 +22,36 @@ interface Plan extends TargetPlan {
   readonly path: string;
 }
 
+/** What one target made of one round. */
+interface Sample {
+  downMbS: number;
+  upMbS: number;
+  overIdleMb: number;
+  cpuMsPerGib: number;
+}
+
 export async function run(bench: Bench): Promise<Row[]> {
   const port = await freePort();
   const program = [process.execPath, benchFile("bulk-upstream.mjs"), String(port)];
   const upstream = await bench.lab.startProgram(program, /listening/);
   const url = `http://127.0.0.1:${port}`;
-  const [ours = [], pipe = []] = await inRounds(bench, [gatewayPlan(bench, url), pipePlan(url)], measureBoth);
+  const ours: Sample[] = [];
+  const pipe: Sample[] = [];
+  try {
+    for (let round = 0; round < bench.rounds; round++) {
+      bench.progress(`  round ${round + 1} of ${bench.rounds}`);
+      const pair = await inPair(bench, gatewayPlan(bench, url), pipePlan(url));
+      ours.push(pair[0]);
+      pipe.push(pair[1]);
+    }
+  } catch (error) {
+    bench.failed(error instanceof Error ? error.message : String(error));
+  }
   await upstream.stop();
   return [
-    ratio("download, of the bare pipe", column(ours, "downMbS"), column(pipe, "downMbS"), atLeast(0.8)),
-    ratio("upload, of the bare pipe", column(ours, "upMbS"), column(pipe, "upMbS"), atLeast(0.8)),
+    figure("download, of the bare pipe", "x", ratios(ours, pipe, "downMbS"), atLeast(0.8)),
+    figure("upload, of the bare pipe", "x", ratios(ours, pipe, "upMbS"), atLeast(0.8)),
+    figure("CPU, of the bare pipe", "x", ratios(ours, pipe, "cpuMsPerGib")),
     figure("most memory over idle", "MB", column(ours, "overIdleMb"), atMost(64)),
     figure("download", "MB/s", column(ours, "downMbS")),
     figure("upload", "MB/s", column(ours, "upMbS")),
@@ -41,7 +61,30 @@ export async function run(bench: Bench): Promise<Row[]> {
   ];
 }
 
-async function measureBoth(target: Target, { path }: Plan) {
+/** Of each round: what else a machine does in a minute differs more than the two do. */
+function ratios(above: readonly Sample[], below: readonly Sample[], name: keyof Sample): number[] {
+  return above.map((sample, round) => sample[name] / (below[round]?.[name] ?? Number.NaN));
+}
+
+/** Both run at once and take turns: down, down, up, up. */
+async function inPair(bench: Bench, ours: Plan, pipe: Plan): Promise<[Sample, Sample]> {
+  const first = await bench.lab.start(ours);
+  const second = await bench.lab.start(pipe);
+  try {
+    const one = await watched(first, ours);
+    const two = await watched(second, pipe);
+    await one.take("downMbS", download);
+    await two.take("downMbS", download);
+    await two.take("upMbS", upload);
+    await one.take("upMbS", upload);
+    return [one.sample, two.sample];
+  } finally {
+    await Promise.all([first.stop(), second.stop()]);
+  }
+}
+
+/** A target that has done both once and come to rest. */
+async function watched(target: Target, { path }: Plan) {
   const transfer = (count: number): Transfer => ({
     ...{ port: target.port, token, bytes: count },
     path: `${path}/${count}`,
@@ -50,22 +93,22 @@ async function measureBoth(target: Target, { path }: Plan) {
   await upload(transfer(smallBytes));
   await delay(settleMs);
   const idleMb = target.rssMb();
-  let peakMb = idleMb;
-  const watch = setInterval(() => (peakMb = Math.max(peakMb, target.rssMb())), watchMs);
-  const beforeUs = target.cpuUs();
-  try {
-    const downMs = await download(transfer(bytes));
-    const upMs = await upload(transfer(bytes));
-    const megabytes = bytes / 1e6;
-    return {
-      downMbS: (megabytes / downMs) * 1000,
-      upMbS: (megabytes / upMs) * 1000,
-      overIdleMb: peakMb - idleMb,
-      cpuMsPerGib: (target.cpuUs() - beforeUs) / 1000 / ((2 * bytes) / 2 ** 30),
-    };
-  } finally {
-    clearInterval(watch);
-  }
+  const sample: Sample = { downMbS: 0, upMbS: 0, overIdleMb: 0, cpuMsPerGib: 0 };
+  return {
+    sample,
+    async take(name: "downMbS" | "upMbS", way: typeof download): Promise<void> {
+      const watch = setInterval(() => {
+        sample.overIdleMb = Math.max(sample.overIdleMb, target.rssMb() - idleMb);
+      }, watchMs);
+      const beforeUs = target.cpuUs();
+      try {
+        sample[name] = bytes / 1e3 / (await way(transfer(bytes)));
+        sample.cpuMsPerGib += (target.cpuUs() - beforeUs) / 1000 / ((2 * bytes) / 2 ** 30);
+      } finally {
+        clearInterval(watch);
+      }
+    },
+  };
 }
 
 function pipePlan(upstream: string): Plan {

@@ -19,6 +19,7 @@ import {
 } from "../plugin/index.ts";
 import type { Visit } from "./arrival.ts";
 import { answerHeaders, requestHeaders, trailers } from "./proxy-headers.ts";
+import { handOver } from "./proxy-piece.ts";
 import { Upload } from "./proxy-upload.ts";
 
 const CALL_STAGE = STAGES.indexOf("call");
@@ -114,6 +115,10 @@ export class ProxyExchange {
     }
     this.#out = out;
     out.on("error", (error) => this.#broken(out, upstream, error));
+    // Node says no more than that when an upstream changes the protocol unasked.
+    out.on("close", () => {
+      if (!this.#hasAnswered) this.#broken(out, upstream, new Error("closed"));
+    });
     out.on("information", ({ statusCode, headers: hints }) => this.#inform(statusCode, hints.link));
     out.on("response", (answer) => this.#answered(out, answer));
     out.on("socket", (socket) => {
@@ -137,7 +142,10 @@ export class ProxyExchange {
       const again = (): void => {
         if (!this.#call.ended) this.#send(upstream, this.#accessToken);
       };
-      if (this.#upload.again(again)) return;
+      if (this.#upload.again(again)) {
+        this.#out = undefined;
+        return;
+      }
     }
     this.#fail(reject("upstream_unreachable", {}, { detail: failure.unreachable }));
   }
@@ -145,6 +153,8 @@ export class ProxyExchange {
   #answered(out: ClientRequest, answer: IncomingMessage): void {
     if (this.#out !== out || this.#call.ended) return void answer.destroy();
     if (answer.statusCode === 401 && this.#refused(out, answer)) return;
+    if (answer.statusCode === 101)
+      return this.#fail(reject("upstream_unreachable", {}, { detail: "another protocol" }));
     const coding = answer.headers["transfer-encoding"];
     if (coding !== undefined && coding.toLowerCase() !== "chunked")
       return this.#fail(reject("upstream_unreachable", {}, { detail: "an unknown transfer coding" }));
@@ -199,10 +209,11 @@ export class ProxyExchange {
     setImmediate(() => {
       if (!hasBegun && !res.writableEnded) res.flushHeaders();
     });
-    answer.once("data", () => {
+    answer.on("data", (part: Buffer) => {
       hasBegun = true;
+      if (!handOver(part, res)) answer.pause();
     });
-    answer.pipe(res, { end: false });
+    res.on("drain", () => answer.resume());
     answer.on("error", () => this.#cut("the upstream broke off"));
     answer.on("end", () => {
       // A body that ends before its length is no answer (RFC 9112, section 8).

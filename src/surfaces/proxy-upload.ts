@@ -4,6 +4,7 @@
  */
 import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
 import { trailers } from "./proxy-headers.ts";
+import { handOver } from "./proxy-piece.ts";
 
 /** Bodies up to this length can go again. */
 export const KEPT_BYTES_MAX = 65_536;
@@ -39,8 +40,11 @@ export class Upload {
     if (this.#hasEnded) return this.#finish(out);
     // The upstream may have something to say before the body comes.
     out.flushHeaders();
+    out.on("drain", () => {
+      if (this.#out === out) this.#req.resume();
+    });
     this.#begin();
-    this.#req.pipe(out, { end: false });
+    this.#req.resume();
   }
 
   /**
@@ -51,7 +55,7 @@ export class Upload {
     if (this.#kept === undefined) return false;
     const { "content-length": length } = this.#req.headers;
     if (!this.#hasEnded && !(Number(length) <= KEPT_BYTES_MAX)) return false;
-    this.#detach();
+    this.#out = undefined;
     if (this.#hasEnded) {
       queueMicrotask(then);
       return true;
@@ -64,15 +68,10 @@ export class Upload {
 
   /** Nobody wants the rest: it is read and dropped. */
   abandon(): void {
-    this.#detach();
+    this.#out = undefined;
     this.#kept = undefined;
     this.#atEnd = undefined;
     this.#req.resume();
-  }
-
-  #detach(): void {
-    if (this.#out !== undefined) this.#req.unpipe(this.#out);
-    this.#out = undefined;
   }
 
   #begin(): void {
@@ -81,18 +80,22 @@ export class Upload {
     this.#isReading = true;
     // Answered by the gateway, for its own connection (RFC 9110, section 10.1.1), now that somebody takes the body.
     if (req.headers.expect !== undefined) this.#res.writeContinue();
-    const keep = (part: Buffer): void => {
-      this.#bytes += part.length;
-      if (this.#bytes <= KEPT_BYTES_MAX) return void this.#kept?.push(part);
-      this.#kept = undefined;
-      req.off("data", keep);
-    };
-    req.on("data", keep);
+    req.on("data", (part: Buffer) => this.#take(part));
     req.on("end", () => {
       this.#hasEnded = true;
       if (this.#out !== undefined) this.#finish(this.#out);
       this.#atEnd?.();
     });
+  }
+
+  #take(part: Buffer): void {
+    this.#bytes += part.length;
+    if (this.#bytes > KEPT_BYTES_MAX) this.#kept = undefined;
+    this.#kept?.push(part);
+    const out = this.#out;
+    if (out === undefined) return;
+    const goesOn = this.#kept === undefined ? handOver(part, out) : out.write(part);
+    if (!goesOn) this.#req.pause();
   }
 
   #finish(out: ClientRequest): void {

@@ -13,6 +13,9 @@ const SOCKETS_FREE_MAX = 64;
 const KEEP_ALIVE_MS = 4_000;
 /** Of an answer's head. */
 const HEAD_BYTES_MAX = 65_536;
+/** Of one read. A connection begins with the smaller buffer; a read that fills it asks for the larger. */
+const READ_BYTES_MIN = 4_096;
+const READ_BYTES_MAX = 65_536;
 
 export interface ProxyRequest {
   readonly method: string;
@@ -36,9 +39,11 @@ export interface ProxyClientOptions {
   readonly allow: readonly string[];
   /** Default: the system's. */
   readonly resolve?: Resolve;
+  /** Certificates to trust, PEM. Default: the system's. */
+  readonly ca?: string;
 }
 
-export function proxyClient({ allow: entries, resolve }: ProxyClientOptions): ProxyClient {
+export function proxyClient({ allow: entries, resolve, ca }: ProxyClientOptions): ProxyClient {
   const allow: SsrfAllow = ssrfAllow(entries);
   const settings = {
     // Names are resolved where a connection is made, so that what was checked is what is connected to.
@@ -48,8 +53,8 @@ export function proxyClient({ allow: entries, resolve }: ProxyClientOptions): Pr
     maxFreeSockets: SOCKETS_FREE_MAX,
     timeout: KEEP_ALIVE_MS,
   };
-  const plain = new http.Agent(settings);
-  const secure = new https.Agent(settings);
+  const plain = readingInPlace(new http.Agent(settings));
+  const secure = readingInPlace(new https.Agent(ca === undefined ? settings : { ...settings, ca }));
   return {
     check: (url) => checkUrl(url, allow),
     open(origin, { method, path, headers }) {
@@ -69,6 +74,34 @@ export function proxyClient({ allow: entries, resolve }: ProxyClientOptions): Pr
       secure.destroy();
     },
   };
+}
+
+/**
+ * Node makes a buffer for each read, and its parser copies the body out of that: twice as much to collect. Here all reads
+ * of a connection go into one buffer, since the parser is done with it when `emit` returns.
+ */
+function readingInPlace<Agent extends http.Agent>(agent: Agent): Agent {
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (options, connected) => {
+    let buffer = Buffer.allocUnsafeSlow(READ_BYTES_MIN);
+    let isFull = false;
+    const onread = {
+      buffer() {
+        if (isFull && buffer.length < READ_BYTES_MAX) buffer = Buffer.allocUnsafeSlow(READ_BYTES_MAX);
+        return buffer;
+      },
+      callback(count: number) {
+        isFull = count === buffer.length;
+        // What nobody has asked for would be taken for the next request's answer.
+        if (socket?.emit("data", buffer.subarray(0, count)) === false) socket.destroy();
+        return true;
+      },
+    };
+    const reading = { ...options, onread };
+    const socket = connect(reading, connected);
+    return socket;
+  };
+  return agent;
 }
 
 /** Why a request came to no answer: refused by the guard, or a word for the connection's failure. */

@@ -118,3 +118,16 @@ export function rawHeader(head: string, name: string): string | undefined {
 export function head(line: string, ...headers: readonly string[]): string {
   return [line, "Host: gateway.example", `Authorization: Bearer ${CALLER}`, ...headers, "", ""].join("\r\n");
 }
+
+/** So many bytes in which no stretch looks like another, the same each time. */
+export function patterned(length: number): Buffer {
+  const words = new Uint32Array(Math.ceil(length / 4));
+  let state = 2_463_534_242;
+  for (let n = 0; n < words.length; n++) {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    words[n] = state;
+  }
+  return Buffer.from(words.buffer, 0, length);
+}

@@ -94,6 +94,28 @@ verifies(
 );
 
 verifies(
+  ["proxy.oauth.single", "proxy.oauth.audit"],
+  "a hundred calls at once are refused by one refusal, which is told once",
+  async (t) => {
+    const g = await start(t);
+    let refuse = (): void => {};
+    g.issuer.answer((response, request) => {
+      refuse = () => statusAnswer(400, { error: "invalid_scope" })(response, request);
+    });
+    const asked = Array.from({ length: 100 }, () => g.get());
+    await g.issuer.received(1);
+    await until(() => g.gateway.openCalls === 100, "all calls wait");
+    refuse();
+    for (const answer of await Promise.all(asked)) {
+      assertRefused(answer, 502, "Upstream OAuth connection failed.");
+      assert.equal(at(answer.json, "detail"), "token endpoint answered 400 invalid_scope");
+    }
+    assert.deepEqual([g.issuer.requests.length, g.upstream.requests.length], [1, 0]);
+    assert.deepEqual(await g.audit(), ["oauth_connection.refresh_failed crm-oauth caller"]);
+  },
+);
+
+verifies(
   "proxy.oauth.cached",
   "a token is asked for as RFC 6749 says and used until shortly before its end",
   async (t) => {
