@@ -117,9 +117,7 @@ function wrapLastUser(messages: readonly Message[], wrapper: Template): readonly
 function filledParts(parts: readonly ContentPart[], wrapper: Template): readonly ContentPart[] {
   const at = parts.findLastIndex((part) => part.type === "text");
   const part = parts[at];
-  return part?.type === "text"
-    ? parts.toSpliced(at, 1, { type: "text", text: wrapper.fill(part.text) })
-    : parts;
+  return part?.type === "text" ? parts.toSpliced(at, 1, { ...part, text: wrapper.fill(part.text) }) : parts;
 }
 
 /**

@@ -7,24 +7,24 @@ import { hiddenTexts } from "./encoded-text.ts";
 import { foldedText, isAscii } from "./plain-text.ts";
 import { type Family, RULES } from "./prompt-injection-rules.ts";
 import { WordGate } from "./word-gate.ts";
-import { trieSource } from "./word-trie.ts";
+import { WordTree } from "./word-tree.ts";
 
 interface Options {
   readonly threshold?: number;
 }
 
-/** One rule under one of its heads. */
+/** A rule, ready to be looked for. */
 interface Step {
-  readonly head: string;
   /** Place of the rule in RULES. */
   readonly rule: number;
   readonly family: Family;
   readonly weight: number;
-  /** What must stand before the head; sticky. undefined: nothing. */
-  readonly before: RegExp | undefined;
-  /** What must follow the head; sticky. undefined: nothing. */
-  readonly tail: RegExp | undefined;
+  readonly before: Condition | undefined;
+  readonly tail: Condition | undefined;
 }
+
+/** Whether what must stand right before a head, or right behind it, does. */
+type Condition = (text: string, at: number) => boolean;
 
 /**
  * Signs count together when they stand within so many characters: an attack is one paragraph or page, while a long
@@ -75,22 +75,25 @@ let signFinder: SignFinder | undefined;
 function compileRules(): SignFinder {
   const stepsOf = stepsByHead();
   const heads = [...stepsOf.keys()];
-  const inAscii = headFinder(heads.filter(isAscii));
-  let inAnyText: HeadFinder | undefined;
+  const tree = new WordTree(stepsOf);
+  const asciiGate = new WordGate(heads.filter(isAscii), false);
+  let gate: WordGate | undefined;
 
   return (text, threshold) => {
     let signs: Signs | undefined;
-    const { gate, sticky } = isAscii(text) ? inAscii : (inAnyText ??= headFinder(heads));
-    gate.scan(text, (at) => {
-      sticky.lastIndex = at;
-      if (!sticky.test(text)) return false;
+    let head = 0;
+    const take = (steps: readonly Step[], end: number): void => {
       signs ??= new Signs();
-      signs.forgetBefore(at - REACH_CHARACTERS);
-      const found = text.slice(at, sticky.lastIndex).replace(/\s+/g, " ");
-      for (const step of stepsOf.get(found) ?? []) {
-        if (!signs.has(step) && holds(step, text, at)) signs.add(step, at);
+      signs.forgetBefore(head - REACH_CHARACTERS);
+      for (const step of steps) {
+        if (!signs.has(step) && holds(step, text, head, end)) signs.add(step, head);
       }
-      return signs.reach(threshold);
+    };
+    const places = isAscii(text) ? asciiGate : (gate ??= new WordGate(heads, false));
+    places.scan(text, (at) => {
+      head = at;
+      tree.visit(text, at, take);
+      return signs?.reach(threshold) === true;
     });
     return signs?.reach(threshold) ? signs.families() : undefined;
   };
@@ -129,52 +132,36 @@ class Signs {
   }
 }
 
-/** The steps to take where a head is found: its own, and those of the heads that it begins with. */
 function stepsByHead(): ReadonlyMap<string, readonly Step[]> {
-  const own = new Map<string, Step[]>();
-  RULES.forEach(({ family, weight, heads, ...rest }, rule) => {
-    const before = rest.before === undefined ? undefined : new RegExp(foldedText(`(?<=${rest.before})`), "y");
-    const tail = rest.tail === "" ? undefined : new RegExp(foldedText(rest.tail), "y");
+  const all = new Map<string, Step[]>();
+  RULES.forEach(({ family, weight, heads, before, tail }, rule) => {
+    const step: Step = {
+      rule,
+      family,
+      weight,
+      before: before === undefined ? undefined : condition(`(?<=${before})`),
+      tail: tail === "" ? undefined : condition(tail),
+    };
     for (const head of foldedText(heads).split("|")) {
-      own.set(head, [...(own.get(head) ?? []), { head, rule, family, weight, before, tail }]);
+      const others = all.get(head);
+      if (others === undefined) all.set(head, [step]);
+      else others.push(step);
     }
   });
-  const all = new Map<string, Step[]>();
-  for (const head of own.keys()) {
-    const steps: Step[] = [];
-    for (let length = 1; length <= head.length; length++)
-      steps.push(...(own.get(head.slice(0, length)) ?? []));
-    all.set(head, steps);
-  }
   return all;
 }
 
-/** Where a head that begins at `at` ends: a blank of it may be a row of them in the text. */
-function endOf(head: string, text: string, at: number): number {
-  if (!head.includes(" ")) return at + head.length;
-  let end = at;
-  for (const part of head.split(" ")) {
-    while (end > at && /\s/.test(text.charAt(end))) end++;
-    end += part.length;
-  }
-  return end;
+/** Compiled when it is first asked, as most never are. */
+function condition(source: string): Condition {
+  let sticky: RegExp | undefined;
+  return (text, at) => {
+    sticky ??= new RegExp(foldedText(source), "y");
+    sticky.lastIndex = at;
+    return sticky.test(text);
+  };
 }
 
-interface HeadFinder {
-  readonly gate: WordGate;
-  readonly sticky: RegExp;
-}
-
-function headFinder(heads: readonly string[]): HeadFinder {
-  return { gate: new WordGate(heads, false), sticky: new RegExp(trieSource(heads), "y") };
-}
-
-function holds({ head, before, tail }: Step, text: string, at: number): boolean {
-  return holdsAt(before, text, at) && (tail === undefined || holdsAt(tail, text, endOf(head, text, at)));
-}
-
-function holdsAt(pattern: RegExp | undefined, text: string, at: number): boolean {
-  if (pattern === undefined) return true;
-  pattern.lastIndex = at;
-  return pattern.test(text);
+/** `head` and `end`: where a head of the rule begins and ends. */
+function holds({ before, tail }: Step, text: string, head: number, end: number): boolean {
+  return (before === undefined || before(text, head)) && (tail === undefined || tail(text, end));
 }

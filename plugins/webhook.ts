@@ -37,7 +37,7 @@ export default defineGuardrail<Options>({
     properties: {
       url: {
         type: "string",
-        pattern: "^https?://",
+        pattern: "^https?://[^\\s/?#]+[^\\s]*$",
         description: "Where texts are posted. Private addresses must stand in `network.allow`.",
       },
       headers: {
@@ -61,6 +61,7 @@ export default defineGuardrail<Options>({
   examples: [{ url: "https://guard.example.com/judge", secret: "${env:GUARD_SECRET}", window: 200 }],
   holdsStreams: ({ window }) => window === undefined,
   setup({ url, headers = {}, secret, window = undefined }, host) {
+    if (!URL.canParse(url)) throw new Error("url is no URL: its host or port is malformed");
     return {
       window: window ?? "whole",
       async judge(text, about) {

@@ -69,14 +69,25 @@ export class WordGate {
     }
   }
 
-  #add(word: string): void {
+  /** Marks what a text may have where the word begins, once `place` letters of it are in `key` and `at` are read. */
+  #add(word: string, at = 0, place = 0): void {
     const isLong = word.length >= LONG_LETTERS;
-    for (const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] of beginnings(word, isLong)) {
-      const four = a | (b << 8) | (c << 16) | (d << 24);
-      const key = firstKey(four);
-      this.#first[key] = (this.#first[key] ?? 0) | (isLong ? LONG_WORD : SHORT_WORD);
-      if (isLong) this.#long[longKey(four, e | (f << 8))] = LONG_WORD;
+    if (place === (isLong ? KEY_LETTERS : FIRST_LETTERS)) return this.#mark(isLong);
+    for (const bits of bitsOf(word[at])) {
+      key.setUint8(place, bits);
+      this.#add(word, at + 1, place + 1);
     }
+    // A blank may be a row of them.
+    if (bitsOf(word[at - 1]) !== BLANK_BITS) return;
+    key.setUint8(place, BLANK);
+    this.#add(word, at, place + 1);
+  }
+
+  #mark(isLong: boolean): void {
+    const four = key.getUint32(0, true);
+    const first = firstKey(four);
+    this.#first[first] = (this.#first[first] ?? 0) | (isLong ? LONG_WORD : SHORT_WORD);
+    if (isLong) this.#long[longKey(four, key.getUint16(4, true))] = LONG_WORD;
   }
 }
 
@@ -135,20 +146,13 @@ function longKey(four: number, two: number): number {
   return Math.imul(four ^ Math.imul(two, 0x85ebca6b), 0x9e3779b1) >>> (32 - TABLE_BITS);
 }
 
-const ANY_BITS = Array.from({ length: 32 }, (_, bits) => bits);
-const BLANK_BITS = [0];
+/** Letters that a text may have where a word begins, while a gate is built. */
+const key = new DataView(new ArrayBuffer(KEY_LETTERS));
 
-/** The letters, five bits each, that a word may begin with in a text: a blank of it may be a row of them there. */
-function beginnings(word: string, isLong: boolean): readonly (readonly number[])[] {
-  let found: { readonly bits: readonly number[]; readonly at: number }[] = [{ bits: [], at: 0 }];
-  for (let i = 0; i < (isLong ? KEY_LETTERS : FIRST_LETTERS); i++) {
-    found = found.flatMap(({ bits, at }) => {
-      const next = bitsOf(word[at]).map((five) => ({ bits: [...bits, five], at: at + 1 }));
-      return isBlank(word[at - 1]) ? [...next, { bits: [...bits, ...BLANK_BITS], at }] : next;
-    });
-  }
-  return found.map(({ bits }) => bits);
-}
+const ANY_BITS = Array.from({ length: 32 }, (_, bits) => bits);
+const BLANK = 0;
+/** A blank is known by this very list. */
+const BLANK_BITS = [BLANK];
 
 /** Upper and lower case cost more than all else here, and words share their letters. */
 const knownBits = new Map<string, readonly number[]>();
@@ -159,11 +163,7 @@ function bitsOf(unit: string | undefined): readonly number[] {
   const known = knownBits.get(unit);
   if (known !== undefined) return known;
   const forms = [unit, unit.toLowerCase(), unit.toUpperCase(), unit.toUpperCase().toLowerCase()];
-  const bits = isBlank(unit) ? BLANK_BITS : [...new Set(forms.map((form) => form.charCodeAt(0) & 31))];
+  const bits = /\s/.test(unit) ? BLANK_BITS : [...new Set(forms.map((form) => form.charCodeAt(0) & 31))];
   knownBits.set(unit, bits);
   return bits;
-}
-
-function isBlank(unit: string | undefined): boolean {
-  return unit !== undefined && /\s/.test(unit);
 }

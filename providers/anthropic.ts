@@ -2,15 +2,7 @@
  * Anthropic's messages: where they go and under which version. wire/anthropic-*.ts write them, read what comes back, and
  * know how the models differ.
  */
-import {
-  type Credential,
-  defineProvider,
-  parsedValue,
-  retryAfter,
-  shortReason,
-  statusFailed,
-  type WireFormat,
-} from "sluice/plugin";
+import { type Credential, callIds, defineProvider, jsonFailure, type WireFormat } from "sluice/plugin";
 import { decodeAnthropic } from "./wire/anthropic-answer.ts";
 import { AnthropicBody } from "./wire/anthropic-body.ts";
 import { AnthropicDecoder } from "./wire/anthropic-events.ts";
@@ -55,7 +47,7 @@ export const anthropic = defineProvider<AnthropicOptions>({
   examples: [{}, { anthropic_version: "2026-10-21", prompt_cache: "5m" }],
   refusals: ({ anthropic_version = VERSION }) => anthropicRefusals(anthropic_version),
   setup({ anthropic_version = VERSION, anthropic_beta = [], prompt_cache }, host): WireFormat {
-    const newId = (): string => `call_${host.random.uuid().replaceAll("-", "")}`;
+    const newId = callIds(host);
     const body = new AnthropicBody(prompt_cache);
     const versions = {
       "content-type": "application/json",
@@ -79,8 +71,7 @@ export const anthropic = defineProvider<AnthropicOptions>({
         return { method: "POST", url, headers, body: body.encode(request, stream) };
       },
       decode: (text) => decodeAnthropic(text, newId),
-      failure: (status, headers, text) =>
-        statusFailed(status, shortReason(parsedValue(text)), { retryAfterSeconds: retryAfter(headers) }),
+      failure: jsonFailure,
       decoder: () => new AnthropicDecoder(newId),
       unsupported: (request) => body.unsupported(request),
     };

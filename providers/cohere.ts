@@ -5,18 +5,16 @@ import type {
   JsonSchema,
   Message,
   ProviderRequest,
-  Tool,
   WireFormat,
 } from "sluice/plugin";
 import {
   beyond,
+  callIds,
   contentText,
   defineProvider,
   type Json,
-  parsedValue,
-  retryAfter,
-  shortReason,
-  statusFailed,
+  jsonFailure,
+  toolJson,
 } from "sluice/plugin";
 import { type CountedTokens, decodeCohere, decodeCohereVectors } from "./wire/cohere-answer.ts";
 import { CohereDecoder } from "./wire/cohere-events.ts";
@@ -61,7 +59,7 @@ export const cohere = defineProvider<CohereOptions>({
     { setting: "top_p", range: { min: 0.01, max: 0.99 }, because: "Cohere takes 0.01 to 0.99" },
   ],
   setup(options, host): WireFormat {
-    const newId = (): string => `call_${host.random.uuid().replaceAll("-", "")}`;
+    const newId = callIds(host);
     const { count: counted = "tokens", client_name } = options;
     const named = client_name === undefined ? undefined : { "x-client-name": client_name };
     return {
@@ -81,8 +79,7 @@ export const cohere = defineProvider<CohereOptions>({
       decode: (text, asked) =>
         asked?.embed === undefined ? decodeCohere(text, counted, newId) : decodeCohereVectors(text),
       // Cohere's 498 is a blocked token, not another vendor's want of capacity: it does not move on.
-      failure: (status, headers, text) =>
-        statusFailed(status, shortReason(parsedValue(text)), { retryAfterSeconds: retryAfter(headers) }),
+      failure: jsonFailure,
       decoder: () => new CohereDecoder(counted, newId),
       unsupported: (request) => beyond(request, takenBeside(request.options)),
     };
@@ -151,12 +148,7 @@ function toolsFor({ tools = [], toolChoice = "auto" }: CallOptions): Json | unde
     typeof toolChoice === "object" ? tools.filter(({ name }) => name === toolChoice.name) : tools;
   if (offered.length === 0) return undefined;
   const choice = toolChoice === "auto" ? undefined : toolChoice === "none" ? "NONE" : "REQUIRED";
-  return { tools: offered.map(toolJson), tool_choice: choice };
-}
-
-function toolJson({ name, description, parameters }: Tool): Json {
-  const schema = typeof parameters === "object" ? parameters : { type: "object", properties: {} };
-  return { type: "function", function: { name, description, parameters: schema } };
+  return { tools: offered.map((tool) => toolJson(tool)), tool_choice: choice };
 }
 
 /** Schemas of objects only; other ones are left to the gateway's own check. */

@@ -2,7 +2,7 @@
  * Google's Gemini API: where its models are asked, and what they take. wire/google-*.ts write the calls and read what
  * comes back.
  */
-import { type Credential, defineProvider, type Refusal, type WireFormat } from "sluice/plugin";
+import { type Credential, callIds, defineProvider, type Refusal, type WireFormat } from "sluice/plugin";
 import { decodeGoogle, decodeGoogleVectors } from "./wire/google-answer.ts";
 import { GoogleBody, type GoogleSettings } from "./wire/google-body.ts";
 import { GoogleDecoder } from "./wire/google-events.ts";
@@ -77,7 +77,7 @@ export const google = defineProvider<GoogleSettings>({
   ],
   refusals: REFUSALS,
   setup(settings, host): WireFormat {
-    const newId = (): string => `call_${host.random.uuid().replaceAll("-", "")}`;
+    const newId = callIds(host);
     const body = new GoogleBody(settings);
     const doors = new WeakMap<Credential, Door>();
     const doorOf = (credential: Credential): Door => {

@@ -11,16 +11,7 @@ import type {
   Tool,
   WireFormat,
 } from "sluice/plugin";
-import {
-  beyond,
-  contentText,
-  defineProvider,
-  parsed,
-  parsedValue,
-  retryAfter,
-  shortReason,
-  statusFailed,
-} from "sluice/plugin";
+import { beyond, callIds, contentText, defineProvider, jsonFailure, parsed, toolJson } from "sluice/plugin";
 import { decodeOllama, decodeOllamaVectors, OllamaDecoder } from "./wire/ollama-answer.ts";
 
 interface OllamaOptions {
@@ -61,7 +52,7 @@ export const ollama = defineProvider<OllamaOptions>({
     },
   },
   examples: [{}, { num_ctx: 16384, keep_alive: "30m", think: false }],
-  setup: (options, host) => wireFormat(options, () => `call_${host.random.uuid().replaceAll("-", "")}`),
+  setup: (options, host) => wireFormat(options, callIds(host)),
 });
 
 export default ollama;
@@ -79,8 +70,7 @@ function wireFormat(options: OllamaOptions, newId: () => string): WireFormat {
     },
     decode: (text, asked) =>
       asked?.embed === undefined ? decodeOllama(text, newId) : decodeOllamaVectors(text),
-    failure: (status, headers, text) =>
-      statusFailed(status, shortReason(parsedValue(text)), { retryAfterSeconds: retryAfter(headers) }),
+    failure: jsonFailure,
     decoder: () => new OllamaDecoder(newId),
     unsupported: ({ options, ...rest }) =>
       beyond({ ...rest, options }, options?.toolChoice === "required" ? TAKEN_OF_CHOICE : TAKEN),
@@ -139,7 +129,7 @@ function bodyOf(request: ProviderRequest, options: OllamaOptions, stream: boolea
       frequency_penalty: asked.frequencyPenalty,
       presence_penalty: asked.presencePenalty,
     },
-    tools: tools.length === 0 ? undefined : tools.map(toolJson),
+    tools: tools.length === 0 ? undefined : tools.map((tool) => toolJson(tool)),
     ...rest,
   };
 }
@@ -148,11 +138,6 @@ function bodyOf(request: ProviderRequest, options: OllamaOptions, stream: boolea
 function toolsFor({ tools = [], toolChoice }: CallOptions): readonly Tool[] {
   if (toolChoice === "none") return [];
   return typeof toolChoice === "object" ? tools.filter(({ name }) => name === toolChoice.name) : tools;
-}
-
-function toolJson({ name, description, parameters }: Tool): Json {
-  const schema = typeof parameters === "object" ? parameters : { type: "object", properties: {} };
-  return { type: "function", function: { name, description, parameters: schema } };
 }
 
 /** A result is tied to its call by the tool's name, which only the call knows. */

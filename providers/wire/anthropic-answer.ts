@@ -2,6 +2,7 @@
 import type { ChatResult, FinishReason, ProviderFailure, ToolCall, Usage } from "sluice/plugin";
 import {
   count,
+  endOf,
   errorWithin,
   isPresent,
   type Json,
@@ -30,7 +31,10 @@ export function decodeAnthropic(text: string, newId: () => string): ChatResult |
     model: textOf(answer["model"]),
     content,
     ...(toolCalls.length > 0 && { toolCalls }),
-    ...finish(textOf(answer["stop_reason"]), { text: content !== "", calls: toolCalls.length > 0 }),
+    ...endOf(textOf(answer["stop_reason"]), FINISH_REASONS, {
+      text: content !== "",
+      calls: toolCalls.length > 0,
+    }),
     usage: usageOf(record(answer["usage"])),
   };
 }
@@ -44,7 +48,7 @@ function toolCallOf(block: Json, newId: () => string): ToolCall {
 }
 
 /** `pause_turn` pauses the tools of Anthropic's own, which nobody asks for here. */
-const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
+export const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["end_turn", "stop"],
   ["stop_sequence", "stop"],
   ["pause_turn", "stop"],
@@ -53,19 +57,6 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["tool_use", "tool_calls"],
   ["refusal", "error"],
 ]);
-
-export interface End {
-  readonly finishReason: FinishReason;
-  readonly providerFinishReason: string | undefined;
-}
-
-/** The rules of CONTRACT section 5 for what an answer ended with. */
-export function finish(word: string, seen: { readonly text: boolean; readonly calls: boolean }): End {
-  const known = FINISH_REASONS.get(word) ?? (seen.text || seen.calls ? "stop" : "error");
-  const finishReason =
-    known === "stop" && seen.calls ? "tool_calls" : known === "tool_calls" && !seen.calls ? "error" : known;
-  return { finishReason, providerFinishReason: word === "" ? undefined : word };
-}
 
 /** Anthropic counts what it read from its cache, and what it wrote into it, beside the input and not within it. */
 export function usageOf(usage: Json | undefined): Usage | undefined {

@@ -1,21 +1,24 @@
 /** Reads the events of an answer that Anthropic streams. What they mean stands in `type`. Pure, and wary. */
 import type { ChatChunk, ProviderFailure, StreamDecoder, ToolCallDelta } from "sluice/plugin";
 import {
+  endOf,
   errorWithin,
   eventChunk,
   isPresent,
   type Json,
+  PlainEvents,
   parsed,
   record,
   shortReason,
+  TOOL_CALLS_MAX,
   textOf,
+  tooManyCalls,
   unusable,
 } from "sluice/plugin";
-import { finish, usageOf } from "./anthropic-answer.ts";
-import { PaddedText } from "./padded-text.ts";
+import { FINISH_REASONS, usageOf } from "./anthropic-answer.ts";
 
-/** Calls of one answer; a server that sends more is not believed. */
-const CALLS_MAX = 256;
+/** The shape of plain events changes with each block of the answer. */
+const SHAPES_MAX = 64;
 
 /** A tool call that has begun. */
 interface OpenCall {
@@ -32,7 +35,7 @@ export class AnthropicDecoder implements StreamDecoder {
   /** `message_stop` came. */
   complete = false;
   readonly #newId: () => string;
-  readonly #plain = new PaddedText();
+  readonly #plain = new PlainEvents(SHAPES_MAX);
   /** By Anthropic's index, which counts texts and thoughts too. */
   readonly #open = new Map<unknown, OpenCall>();
   #calls = 0;
@@ -46,7 +49,7 @@ export class AnthropicDecoder implements StreamDecoder {
 
   event(name: string, text: string, out: ChatChunk[]): ProviderFailure | undefined {
     if (this.complete) return undefined;
-    const plain = this.#plain.of(text);
+    const plain = this.#plain.textOf(text);
     if (plain !== undefined) {
       this.#say(plain, out);
       return undefined;
@@ -98,7 +101,7 @@ export class AnthropicDecoder implements StreamDecoder {
     if (block?.["type"] !== "tool_use") return undefined;
     const id = textOf(block["id"]) || this.#newId();
     if (this.#open.get(theirs)?.id === id) return undefined;
-    if (this.#calls === CALLS_MAX) return unusable("the answer asks for too many tools");
+    if (this.#calls === TOOL_CALLS_MAX) return tooManyCalls();
     this.#close(theirs, out);
     const index = this.#calls++;
     this.#open.set(theirs, { index, id, whole: JSON.stringify(record(block["input"]) ?? {}) });
@@ -139,7 +142,7 @@ export class AnthropicDecoder implements StreamDecoder {
   #end(out: ChatChunk[]): void {
     this.complete = true;
     for (const theirs of [...this.#open.keys()]) this.#close(theirs, out);
-    const end = finish(this.#stopReason, { text: this.#text, calls: this.#calls > 0 });
+    const end = endOf(this.#stopReason, FINISH_REASONS, { text: this.#text, calls: this.#calls > 0 });
     out.push({ ...eventChunk("", undefined), ...end, usage: usageOf(this.#usage) });
   }
 }

@@ -2,6 +2,7 @@
 import type { ChatResult, FinishReason, ProviderFailure, ToolCall, Usage } from "sluice/plugin";
 import {
   count,
+  endOf,
   errorWithin,
   isPresent,
   type Json,
@@ -36,7 +37,10 @@ export function decodeCohere(
     model: "",
     content,
     ...(toolCalls.length > 0 && { toolCalls }),
-    ...finish(textOf(answer["finish_reason"]), { text: content !== "", calls: toolCalls.length > 0 }),
+    ...endOf(textOf(answer["finish_reason"]), FINISH_REASONS, {
+      text: content !== "",
+      calls: toolCalls.length > 0,
+    }),
     usage: usageOf(answer["usage"], counted),
   };
 }
@@ -73,7 +77,7 @@ export function isNothing(argumentsText: string): boolean {
   return argumentsText === "" || argumentsText === "null";
 }
 
-const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
+export const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["COMPLETE", "stop"],
   ["STOP_SEQUENCE", "stop"],
   ["MAX_TOKENS", "length"],
@@ -81,19 +85,6 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["ERROR", "error"],
   ["TIMEOUT", "error"],
 ]);
-
-export interface End {
-  readonly finishReason: FinishReason;
-  readonly providerFinishReason: string | undefined;
-}
-
-/** The rules of CONTRACT section 5 for what an answer ended with. */
-export function finish(word: string, seen: { readonly text: boolean; readonly calls: boolean }): End {
-  const known = FINISH_REASONS.get(word) ?? (seen.text || seen.calls ? "stop" : "error");
-  const finishReason =
-    known === "stop" && seen.calls ? "tool_calls" : known === "tool_calls" && !seen.calls ? "error" : known;
-  return { finishReason, providerFinishReason: word === "" ? undefined : word };
-}
 
 export function usageOf(value: unknown, counted: CountedTokens): Usage | undefined {
   const usage = record(value);

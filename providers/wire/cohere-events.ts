@@ -1,6 +1,7 @@
 /** Reads the events of an answer that Cohere streams. What they mean stands in `type`. Pure, and wary. */
 import type { ChatChunk, ProviderFailure, StreamDecoder, ToolCallDelta } from "sluice/plugin";
 import {
+  endOf,
   errorWithin,
   eventChunk,
   firstOf,
@@ -9,13 +10,12 @@ import {
   parsed,
   record,
   shortReason,
+  TOOL_CALLS_MAX,
   textOf,
+  tooManyCalls,
   unusable,
 } from "sluice/plugin";
-import { type CountedTokens, finish, isNothing, usageOf } from "./cohere-answer.ts";
-
-/** Calls of one answer; a vendor that sends more is not believed. */
-const CALLS_MAX = 256;
+import { type CountedTokens, FINISH_REASONS, isNothing, usageOf } from "./cohere-answer.ts";
 
 const NO_DELTA: Json = {};
 
@@ -82,7 +82,7 @@ export class CohereDecoder implements StreamDecoder {
   }
 
   #begin(theirs: unknown, call: Json | undefined, out: ChatChunk[]): ProviderFailure | undefined {
-    if (this.#calls === CALLS_MAX) return unusable("the answer asks for too many tools");
+    if (this.#calls === TOOL_CALLS_MAX) return tooManyCalls();
     this.#close(theirs, out);
     const open: OpenCall = { index: this.#calls++, held: "" };
     this.#open.set(theirs, open);
@@ -114,7 +114,10 @@ export class CohereDecoder implements StreamDecoder {
     if (this.complete) return undefined;
     this.complete = true;
     for (const theirs of [...this.#open.keys()]) this.#close(theirs, out);
-    const end = finish(textOf(delta["finish_reason"]), { text: this.#text, calls: this.#calls > 0 });
+    const end = endOf(textOf(delta["finish_reason"]), FINISH_REASONS, {
+      text: this.#text,
+      calls: this.#calls > 0,
+    });
     out.push({ ...eventChunk("", undefined), ...end, usage: usageOf(delta["usage"], this.#counted) });
     return undefined;
   }

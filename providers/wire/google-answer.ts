@@ -2,21 +2,20 @@
 import type { ChatResult, FinishReason, ProviderFailure, ToolCall, Usage } from "sluice/plugin";
 import {
   count,
+  endOf,
   firstOf,
   type Json,
   parsedValue,
   record,
   records,
+  TOOL_CALLS_MAX,
   textOf,
+  tooManyCalls,
   unusable,
   vectorsIn,
 } from "sluice/plugin";
 import { callIdOf } from "./google-call-id.ts";
 import { errorIn } from "./google-failure.ts";
-
-/** Calls of one answer; a server that sends more is not believed. */
-export const CALLS_MAX = 256;
-export const TOO_MANY_CALLS = "the answer asks for too many tools";
 
 /** Text of a 2xx answer. */
 export function decodeGoogle(text: string, newId: () => string): ChatResult | ProviderFailure {
@@ -25,18 +24,18 @@ export function decodeGoogle(text: string, newId: () => string): ChatResult | Pr
   if (failed !== undefined) return failed;
   const answer = record(value);
   if (answer === undefined) return unusable("the answer is not JSON");
-  const word = endOf(answer);
+  const word = endWord(answer);
   if (word === "" && firstOf(answer["candidates"]) === undefined) {
     return unusable("the answer has no candidates");
   }
   const { text: content, toolCalls } = saidIn(answer, newId);
-  if (toolCalls.length > CALLS_MAX) return unusable(TOO_MANY_CALLS);
+  if (toolCalls.length > TOOL_CALLS_MAX) return tooManyCalls();
   return {
     id: textOf(answer["responseId"]),
     model: textOf(answer["modelVersion"]),
     content,
     ...(toolCalls.length > 0 && { toolCalls }),
-    ...finish(word, { text: content !== "", calls: toolCalls.length > 0 }),
+    ...endOf(word, FINISH_REASONS, { text: content !== "", calls: toolCalls.length > 0 }),
     usage: usageIn(answer),
   };
 }
@@ -71,14 +70,15 @@ export function saidIn(
 }
 
 /** The word that an answer ends with: why it stopped, or why its prompt was not answered at all; "" for none. */
-export function endOf(answer: Json): string {
+export function endWord(answer: Json): string {
   return (
     textOf(firstOf(answer["candidates"])?.["finishReason"]) ||
     textOf(record(answer["promptFeedback"])?.["blockReason"])
   );
 }
 
-const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
+/** Google has no word for tool calls. */
+export const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
   ["STOP", "stop"],
   ["MAX_TOKENS", "length"],
   // More could be asked for with a token of Google's own.
@@ -105,18 +105,6 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map<string, Finish
     ] as const
   ).map((word): [string, FinishReason] => [word, "error"]),
 ]);
-
-export interface End {
-  readonly finishReason: FinishReason;
-  readonly providerFinishReason: string | undefined;
-}
-
-/** The rules of CONTRACT section 5 for what an answer ended with. Google has no word for tool calls. */
-export function finish(word: string, seen: { readonly text: boolean; readonly calls: boolean }): End {
-  const known = FINISH_REASONS.get(word) ?? (seen.text || seen.calls ? "stop" : "error");
-  const finishReason = known === "stop" && seen.calls ? "tool_calls" : known;
-  return { finishReason, providerFinishReason: word === "" ? undefined : word };
-}
 
 /** Google counts thoughts beside what the model says, and leaves out what is 0. */
 export function usageIn(answer: Json): Usage | undefined {

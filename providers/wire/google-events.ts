@@ -1,7 +1,16 @@
 /** Reads the events of an answer that Google streams: each has the shape of a whole answer. Pure, and wary. */
 import type { ChatChunk, ProviderFailure, StreamDecoder, Usage } from "sluice/plugin";
-import { eventChunk, parsedValue, record, textOf, unusable } from "sluice/plugin";
-import { CALLS_MAX, endOf, finish, saidIn, TOO_MANY_CALLS, usageIn } from "./google-answer.ts";
+import {
+  endOf,
+  eventChunk,
+  parsedValue,
+  record,
+  TOOL_CALLS_MAX,
+  textOf,
+  tooManyCalls,
+  unusable,
+} from "sluice/plugin";
+import { endWord, FINISH_REASONS, saidIn, usageIn } from "./google-answer.ts";
 import { errorIn } from "./google-failure.ts";
 
 /** State of one streamed answer. */
@@ -31,13 +40,13 @@ export class GoogleDecoder implements StreamDecoder {
     if (event === undefined) return unusable("an event of the answer is not JSON");
     this.id ||= textOf(event["responseId"]);
     this.model ||= textOf(event["modelVersion"]);
-    this.#word = endOf(event) || this.#word;
+    this.#word = endWord(event) || this.#word;
     // Of the whole answer so far, each time.
     const usage = usageIn(event);
     this.#usage = usage ?? this.#usage;
     const { text, toolCalls } = saidIn(event, this.#newId);
     if (text !== "") this.#text = true;
-    if (this.#calls + toolCalls.length > CALLS_MAX) return unusable(TOO_MANY_CALLS);
+    if (this.#calls + toolCalls.length > TOOL_CALLS_MAX) return tooManyCalls();
     if (toolCalls.length > 0) {
       const deltas = toolCalls.map((call) => ({ index: this.#calls++, ...call }));
       out.push({ ...eventChunk(text, undefined), toolCalls: deltas, usage });
@@ -49,7 +58,7 @@ export class GoogleDecoder implements StreamDecoder {
 
   end(out: ChatChunk[]): undefined {
     if (!this.complete) return;
-    const end = finish(this.#word, { text: this.#text, calls: this.#calls > 0 });
+    const end = endOf(this.#word, FINISH_REASONS, { text: this.#text, calls: this.#calls > 0 });
     out.push({ ...eventChunk("", undefined), ...end, usage: this.#usage });
   }
 }

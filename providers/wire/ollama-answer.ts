@@ -11,6 +11,7 @@ import type {
 } from "sluice/plugin";
 import {
   count,
+  endOf,
   errorWithin,
   eventChunk,
   isPresent,
@@ -18,14 +19,12 @@ import {
   record,
   records,
   shortReason,
+  TOOL_CALLS_MAX,
   textOf,
+  tooManyCalls,
   unusable,
   vectorsIn,
 } from "sluice/plugin";
-
-/** Calls of one answer; a server that sends more is not believed. */
-const CALLS_MAX = 256;
-const TOO_MANY_CALLS = "the answer asks for too many tools";
 
 /** Text of a 2xx answer. */
 export function decodeOllama(text: string, newId: () => string): ChatResult | ProviderFailure {
@@ -37,14 +36,17 @@ export function decodeOllama(text: string, newId: () => string): ChatResult | Pr
   const content = textOf(message["content"]);
   const calls = new Calls(newId);
   const toolCalls = calls.take(message["tool_calls"]);
-  if (toolCalls.length > CALLS_MAX) return unusable(TOO_MANY_CALLS);
+  if (toolCalls.length > TOOL_CALLS_MAX) return tooManyCalls();
   return {
     // Ollama gives none.
     id: "",
     model: textOf(answer["model"]),
     content,
     ...(toolCalls.length > 0 && { toolCalls }),
-    ...finish(answer, { text: content !== "", calls: toolCalls.length > 0 }),
+    ...endOf(textOf(answer["done_reason"]), FINISH_REASONS, {
+      text: content !== "",
+      calls: toolCalls.length > 0,
+    }),
     usage: usageOf(answer),
   };
 }
@@ -95,15 +97,16 @@ export class OllamaDecoder implements StreamDecoder {
     }
     const first = this.#calls.taken;
     const calls = this.#calls.take(message?.["tool_calls"]);
-    if (this.#calls.taken > CALLS_MAX) return unusable(TOO_MANY_CALLS);
+    if (this.#calls.taken > TOOL_CALLS_MAX) return tooManyCalls();
     if (calls.length > 0) {
       const toolCalls = calls.map((call, n) => ({ index: first + n, ...call }));
       out.push({ ...eventChunk("", undefined), toolCalls });
     }
     if (event["done"] === true && !this.complete) {
       this.complete = true;
-      const seen = { text: this.#text, calls: this.#calls.taken > 0 };
-      out.push({ ...eventChunk("", undefined), ...finish(event, seen), usage: usageOf(event) });
+      const said = { text: this.#text, calls: this.#calls.taken > 0 };
+      const end = endOf(textOf(event["done_reason"]), FINISH_REASONS, said);
+      out.push({ ...eventChunk("", undefined), ...end, usage: usageOf(event) });
     }
     return undefined;
   }
@@ -140,7 +143,7 @@ function argumentsText(value: unknown): string {
   return textOf(value) || JSON.stringify(record(value) ?? {});
 }
 
-/** `load` and `unload` end calls without messages; old servers say nothing. */
+/** `load` and `unload` end calls without messages; old servers say nothing, and none has a word for tool calls. */
 const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["", "stop"],
   ["stop", "stop"],
@@ -148,17 +151,6 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["unload", "stop"],
   ["length", "length"],
 ]);
-
-function finish(
-  answer: Json,
-  seen: { readonly text: boolean; readonly calls: boolean },
-): Pick<ChatChunk, "finishReason" | "providerFinishReason"> & { readonly finishReason: FinishReason } {
-  const word = textOf(answer["done_reason"]);
-  const known = FINISH_REASONS.get(word) ?? (seen.text || seen.calls ? "stop" : "error");
-  // Ollama has no word for tool calls.
-  const finishReason = known === "stop" && seen.calls ? "tool_calls" : known;
-  return { finishReason, providerFinishReason: word === finishReason || word === "" ? undefined : word };
-}
 
 /** The prompt's count is left out when the prompt was cached: then nothing is known of it, least of all that it is 0. */
 function usageOf(answer: Json): Usage | undefined {

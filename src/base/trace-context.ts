@@ -3,6 +3,8 @@
  * id, so that nobody has to keep them, and a request id alone finds its trace.
  */
 
+import type { Exchange } from "../plugin/index.ts";
+
 /** A valid `traceparent`. */
 export interface TraceParent {
   /** As it came. */
@@ -25,6 +27,11 @@ export function traceParentOf(header: unknown): TraceParent | undefined {
   const [, version = "", traceId = "", spanId = "", flags = "", more] = TRACEPARENT.exec(header) ?? [];
   if (traceId === "" || (version === "00" && more !== undefined)) return undefined;
   return { text: header, traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
+}
+
+/** The client's own `traceparent`, which goes on as it came where no trace is recorded (CONTRACT section 3). */
+export function passedOn({ headers }: Pick<Exchange, "headers">): string | undefined {
+  return traceParentOf(headers["traceparent"])?.text;
 }
 
 /** Of a call that no client's trace holds. `requestId`: a UUID. */

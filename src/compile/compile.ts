@@ -90,7 +90,7 @@ async function compileProject(context: CompileContext, project: ProjectConfig): 
     models: project.aliases.map(({ alias: id, provider }) => ({
       ...{ id, object: "model", created: 0, owned_by: provider },
     })),
-    mcp: compileMcp(context, project),
+    mcp: await compileMcp(context, project),
   };
 }
 

@@ -11,11 +11,11 @@ import type {
   Random,
   RequestLog,
   SchemaCheck,
+  StateStore,
 } from "../plugin/index.ts";
 import type { AuditTrail } from "../record/audit.ts";
+import { OWN_SESSIONS } from "../state/own-sessions.ts";
 import { NO_SLICE } from "../state/slice-table.ts";
-import type { StateStore } from "../state/store.ts";
-import { OWN_SESSIONS } from "../state/store.ts";
 import type { GuardedHttp } from "../upstream/guarded-http.ts";
 
 /** What the gateway offers its plugins; one object for the life of the process. */

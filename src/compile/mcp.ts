@@ -2,10 +2,19 @@
  * Compiles what a project's MCP bridge offers: endpoints as tools, their schemas brought into the form that MCP asks
  * for, and the clients of its upstream servers. Opens no connection.
  */
+import { uuidV5 } from "../base/ids.ts";
+import { passedOn } from "../base/trace-context.ts";
 import type { EndpointConfig, ProjectConfig } from "../config/model.ts";
-import { isPromise, type JsonSchema, type JsonValue } from "../plugin/index.ts";
+import {
+  type EndpointRef,
+  type Exchange,
+  isPromise,
+  type JsonSchema,
+  type JsonValue,
+} from "../plugin/index.ts";
 import { type McpClient, mcpClient } from "../upstream/mcp-client.ts";
 import type { CompileContext } from "./context.ts";
+import { type PassedOnChain, passedOnChain } from "./passed-on.ts";
 
 type JsonMap = { readonly [key: string]: JsonValue };
 
@@ -31,21 +40,38 @@ export interface EndpointTool {
 export interface OfferedServer {
   /** What the names of its tools begin with: `<server>__`. */
   readonly prefix: string;
+  /** What calls of its tools are recorded under. */
+  readonly ref: EndpointRef;
   readonly client: McpClient;
+  /** What such a call runs before it is passed on, and when it ends. */
+  readonly chain: PassedOnChain;
+  /** The header of that name of such a call's request. */
+  traceparent(x: Exchange): string | undefined;
 }
 
 /** What clients of equal settings share, over generations too. */
 const MCP_CLIENTS = Object.freeze({ name: "mcp_servers" });
 
-export function compileMcp(context: CompileContext, project: ProjectConfig): McpOffer {
+export async function compileMcp(context: CompileContext, project: ProjectConfig): Promise<McpOffer> {
   const exposed = project.endpoints.filter((endpoint) => endpoint.expose_as_mcp_tool);
   const tools = new Map(exposed.map((endpoint) => [endpoint.slug, endpointTool(endpoint)]));
   const active = project.mcp_servers.filter((server) => server.is_active);
-  const servers = active.map(({ name, url, headers }) => ({
-    prefix: `${nameInTools(name)}__`,
+  return { tools, servers: await Promise.all(active.map((server) => offered(context, project, server))) };
+}
+
+async function offered(
+  context: CompileContext,
+  project: ProjectConfig,
+  { name, url, headers }: ServerSettings,
+): Promise<OfferedServer> {
+  const slug = nameInTools(name);
+  return {
+    prefix: `${slug}__`,
+    ref: Object.freeze({ uuid: uuidV5(project.uuid, `mcp/${slug}`), slug, name }),
     client: clientOf(context, { name, url, headers }),
-  }));
-  return { tools, servers };
+    chain: await passedOnChain(context, project, `${project.uuid}/mcp/${slug}`, undefined),
+    traceparent: context.platform.traces?.traceparent ?? passedOn,
+  };
 }
 
 type ServerSettings = Pick<ProjectConfig["mcp_servers"][number], "name" | "url" | "headers">;

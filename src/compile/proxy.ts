@@ -3,30 +3,20 @@
  * set up. Opens no connection.
  */
 import { uuidV5 } from "../base/ids.ts";
-import type { OAuthConnectionConfig, ProjectConfig, ProxyEndpointConfig } from "../config/model.ts";
+import type { OAuthConnectionConfig, ProjectConfig } from "../config/model.ts";
 import type { AuditSeverity, EndpointRef, ProjectRef } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
 import { type OAuthConnection, type OAuthEvent, oauthConnection } from "../upstream/oauth.ts";
 import { type ProxyClient, proxyClient, proxyFailure } from "../upstream/proxy-client.ts";
 import type { CompileContext } from "./context.ts";
-import {
-  auditStep,
-  builtIn,
-  finishSteps,
-  recordHooks,
-  requestSteps,
-  thirdParty,
-  traceStep,
-  withDecision,
-} from "./endpoint.ts";
-import type { FinishStep, RequestStep } from "./model.ts";
+import { type PassedOnChain, passedOnChain } from "./passed-on.ts";
 
 export type { OAuthCause, OAuthConnection } from "../upstream/oauth.ts";
 
 /** How the proxy reaches upstreams: the same for all endpoints of a configuration. */
 export type ProxyWay = Pick<ProxyClient, "open"> & { readonly failureOf: typeof proxyFailure };
 
-export interface CompiledProxy {
+export interface CompiledProxy extends PassedOnChain {
   readonly ref: EndpointRef;
   readonly isActive: boolean;
   readonly allowedMethods: readonly string[];
@@ -38,9 +28,6 @@ export interface CompiledProxy {
   readonly timeoutMs: number;
   readonly way: ProxyWay;
   readonly oauth: OAuthConnection | undefined;
-  /** Limits, the token's cap, and the project's own stages. */
-  readonly request: readonly RequestStep[];
-  readonly finish: readonly FinishStep[];
 }
 
 /** What clients and connections of equal settings share, over generations too. */
@@ -58,7 +45,10 @@ export async function compileProxies(
   const client = clientOf(context);
   const way = { open: client.open, failureOf: proxyFailure };
   for (const endpoint of project.proxy_endpoints) {
-    const { slug, oauth_connection: named } = endpoint;
+    const { slug, oauth_connection: named, rate_limit_per_minute, rate_limit_per_hour } = endpoint;
+    const subject = `${project.uuid}/proxy/${slug}`;
+    const isLimited = rate_limit_per_minute !== null || rate_limit_per_hour !== null;
+    const limits = { subject, rate_limit_per_minute, rate_limit_per_hour, usage_hard_limit_tokens: null };
     const connection = project.oauth_connections.find(({ name }) => name === named);
     proxies.set(slug, {
       ref: Object.freeze({ uuid: uuidV5(project.uuid, `proxy/${slug}`), slug, name: slug }),
@@ -69,35 +59,10 @@ export async function compileProxies(
       timeoutMs: endpoint.timeout_ms,
       way,
       oauth: connection && oauthOf(context, connection, ref),
-      ...(await chainOf(context, project, endpoint)),
+      ...(await passedOnChain(context, project, subject, isLimited ? limits : undefined)),
     });
   }
   return proxies;
-}
-
-/** What of the chain makes sense for a body that nobody reads. */
-async function chainOf(
-  context: CompileContext,
-  project: ProjectConfig,
-  endpoint: ProxyEndpointConfig,
-): Promise<Pick<CompiledProxy, "request" | "finish">> {
-  const { slug, rate_limit_per_minute, rate_limit_per_hour } = endpoint;
-  const subject = `${project.uuid}/proxy/${slug}`;
-  const isLimited = rate_limit_per_minute !== null || rate_limit_per_hour !== null;
-  const limits = { subject, rate_limit_per_minute, rate_limit_per_hour, usage_hard_limit_tokens: null };
-  const own = await Promise.all([
-    builtIn(context, "limit", isLimited ? limits : undefined),
-    builtIn(context, "budget", { subject, tariffs: {} }),
-    recordHooks(context),
-    ...project.stages
-      .filter((use) => context.registry.stages.get(use.use)?.stage !== "authenticate")
-      .map((use) => thirdParty(context, use)),
-  ]);
-  const chain = own.filter((placed) => placed !== undefined).sort((a, b) => a.stage - b.stage);
-  return {
-    request: withDecision(requestSteps(chain)),
-    finish: [...finishSteps(chain.toReversed()), ...auditStep(context), ...traceStep(context)],
-  };
 }
 
 function clientOf({ config, lease }: CompileContext): ProxyClient {

@@ -9,6 +9,8 @@ export type ToCourier =
   | { readonly configure: readonly WebhookProject[]; readonly allow: readonly string[] }
   /** A list of audit records as JSON: one text is handed over far faster than the objects that it stands for. */
   | { readonly records: string }
+  /** Delivery records that a thread before this one has reported, as it did. */
+  | { readonly restore: readonly string[] }
   | { readonly ask: number; readonly question: Question };
 
 export type Question =
@@ -34,4 +36,6 @@ export interface Report {
   /** Deliveries that wait now. */
   readonly waiting: number;
   readonly counts: readonly Parameters<CountDeliveries>[];
+  /** Delivery records as JSON, which is read when a thread has died; "": none. */
+  readonly deliveries: string;
 }

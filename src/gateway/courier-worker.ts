@@ -7,16 +7,18 @@ import { constants, setPriority } from "node:os";
 import { parentPort } from "node:worker_threads";
 import { systemClock } from "../base/clock.ts";
 import type { AuditRecord, Logger } from "../plugin/index.ts";
-import type { DeliveryRecord } from "../record/deliveries.ts";
+import { DeliveryLog, type DeliveryRecord } from "../record/deliveries.ts";
 import type { CountDeliveries } from "../record/webhook-metrics.ts";
-import { LocalCourier } from "./courier.ts";
+import { type CourierOptions, LocalCourier } from "./courier.ts";
 import type { FromCourier, Question, ToCourier } from "./courier-messages.ts";
+import { readDeliveries } from "./delivery-batches.ts";
 
 /** How late the gateway's counts may be. */
 const REPORT_MS = 50;
 
 /** Since the latest report; one entry a webhook and outcome. */
 const counts = new Map<string, Parameters<CountDeliveries>>();
+let delivered: DeliveryRecord[] = [];
 let taken = 0;
 let isReportDue = false;
 
@@ -24,7 +26,17 @@ const logger = (log: keyof Logger): Logger["info"] => {
   return (fields, message) => post({ log, fields, message });
 };
 
-const courier = new LocalCourier({
+const kept = new DeliveryLog();
+const deliveries = {
+  query: kept.query.bind(kept),
+  add(record: DeliveryRecord): void {
+    kept.add(record);
+    delivered.push(record);
+    reportSoon();
+  },
+};
+
+const settings: CourierOptions = {
   clock: systemClock(),
   random: { uuid: () => randomUUID(), fraction: () => Math.random() },
   log: { debug: logger("debug"), info: logger("info"), warn: logger("warn"), error: logger("error") },
@@ -34,7 +46,8 @@ const courier = new LocalCourier({
     counts.set(key, [projectUuid, webhook, outcome, before + deliveries]);
     reportSoon();
   },
-});
+};
+const courier = new LocalCourier(settings, deliveries);
 
 // Where cores are scarce calls come first. Only Linux gives a thread a priority of its own.
 if (process.platform === "linux") setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
@@ -47,6 +60,7 @@ parentPort?.on("message", (message: ToCourier) => {
     taken += records.length;
     reportSoon();
   } else if ("configure" in message) courier.configure(message.configure, message.allow);
+  else if ("restore" in message) for (const record of readDeliveries(message.restore)) kept.add(record);
   else
     void answer(message.question).then((records) => {
       // First, so that who has seen a delivery sees it counted.
@@ -74,9 +88,11 @@ function reportSoon(): void {
 function report(): void {
   isReportDue = false;
   if (taken === 0 && counts.size === 0) return;
-  post({ report: { taken, waiting: courier.waiting, counts: [...counts.values()] } });
+  const records = delivered.length === 0 ? "" : JSON.stringify(delivered);
+  post({ report: { taken, waiting: courier.waiting, counts: [...counts.values()], deliveries: records } });
   taken = 0;
   counts.clear();
+  delivered = [];
 }
 
 function post(message: FromCourier): void {

@@ -6,6 +6,7 @@ import type { AuditRecord } from "../plugin/index.ts";
 import {
   type Deliveries,
   type DeliveryFilter,
+  type DeliveryKeeper,
   DeliveryLog,
   type DeliveryRecord,
 } from "../record/deliveries.ts";
@@ -26,13 +27,14 @@ export interface Courier extends Deliveries {
 export type CourierOptions = Pick<WebhooksOptions, "clock" | "random" | "log" | "count">;
 
 export class LocalCourier implements Courier {
-  readonly #deliveries = new DeliveryLog();
+  readonly #deliveries: DeliveryKeeper;
   readonly #post: GuardedPost;
   readonly #webhooks: Webhooks;
 
-  constructor(options: CourierOptions) {
+  constructor(options: CourierOptions, deliveries: DeliveryKeeper = new DeliveryLog()) {
+    this.#deliveries = deliveries;
     this.#post = guardedPost({ clock: options.clock, allow: [] });
-    this.#webhooks = new Webhooks({ ...options, deliveries: this.#deliveries, post: this.#post.post });
+    this.#webhooks = new Webhooks({ ...options, deliveries, post: this.#post.post });
   }
 
   /** Deliveries that wait for their turn. */

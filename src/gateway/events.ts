@@ -4,13 +4,12 @@
  */
 import { diffConfigs } from "../config/diff.ts";
 import type { ResolvedConfig } from "../config/model.ts";
-import type { Clock, Random } from "../plugin/index.ts";
+import type { Clock, Random, StateStore } from "../plugin/index.ts";
 import { type AuditTrail, createAuditTrail } from "../record/audit.ts";
 import type { Deliveries } from "../record/deliveries.ts";
 import type { Log } from "../record/log.ts";
 import type { GatewayMetrics } from "../record/metrics.ts";
 import { deliveryMetrics } from "../record/webhook-metrics.ts";
-import type { StateStore } from "../state/store.ts";
 import { type Courier, LocalCourier } from "./courier.ts";
 import { ReloadEvents } from "./reload-events.ts";
 import { ThreadedCourier } from "./threaded-courier.ts";

@@ -10,9 +10,8 @@ import { overrideEdits } from "../config/override-edits.ts";
 import { withoutSecrets } from "../config/without-secrets.ts";
 import { type HttpServer, httpServer, type RequestHandler } from "../http/server.ts";
 import { OpenCalls } from "../pipeline/open-calls.ts";
-import type { MaybePromise } from "../plugin/index.ts";
+import type { MaybePromise, StateStore } from "../plugin/index.ts";
 import { andThen } from "../plugin/index.ts";
-import type { StateStore } from "../state/store.ts";
 import { adminPlane } from "../surfaces/admin.ts";
 import type { SurfaceContext } from "../surfaces/arrival.ts";
 import { controlPlane } from "../surfaces/control.ts";
@@ -156,7 +155,7 @@ class RunningGateway implements Gateway, SurfaceContext {
   }
 
   async begin(loaded: Loaded): Promise<void> {
-    await this.#apply(loaded);
+    await this.#inTurn(() => this.#apply(loaded));
     this.#watch?.follow(loaded.watch);
   }
 

@@ -4,25 +4,35 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { type CompileInput, compileConfig } from "../compile/compile.ts";
-import type { CompiledConfig } from "../compile/model.ts";
+import type { CompiledConfig, RequestStep } from "../compile/model.ts";
 import { CompiledBase, compileOverlay } from "../compile/overlay.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import { applyOverrides } from "../config/overrides.ts";
-import type { Override, OverrideStore } from "../plugin/index.ts";
+import { type Override, type OverrideStore, reject, STAGES } from "../plugin/index.ts";
 
 export interface Layered {
   /** git's, with the overrides applied. */
   readonly config: ResolvedConfig;
   readonly compiled: CompiledConfig;
+  /** False: the store could not say what it lays over it, and calls are refused until it can. */
+  readonly isKnown: boolean;
   /** Keys of overrides that git has won against: to be dropped once this is in use. */
   readonly stale: readonly string[];
 }
+
+/** Until it is known what was revoked, nobody is let in: a token is looked at, and then refused all the same. */
+const NOT_YET: RequestStep = {
+  stage: STAGES.indexOf("authenticate"),
+  plugin: "overrides",
+  run: () => reject("state_unavailable", {}),
+};
 
 export class Layers {
   readonly #store: OverrideStore;
   #base: CompiledBase | undefined;
   #input: CompileInput | undefined;
-  #applied: readonly Override[] = [];
+  /** undefined: the store could not say so far. */
+  #applied: readonly Override[] | undefined;
 
   constructor(store: OverrideStore) {
     this.#store = store;
@@ -30,8 +40,8 @@ export class Layers {
 
   /** Compiles what git says and lays the store's overrides over it. Rejects as compileConfig does, changing nothing. */
   async load(input: CompileInput): Promise<Layered> {
-    const overrides = await this.#store.list();
-    const { config, stale } = applyOverrides(input.config, overrides);
+    const overrides = await this.#read();
+    const { config, stale } = applyOverrides(input.config, overrides ?? []);
     const base = new CompiledBase(input.config, await compileConfig(input));
     try {
       const compiled = await compileOverlay(base, { ...input, config });
@@ -40,7 +50,9 @@ export class Layers {
       this.#input = input;
       this.#applied = overrides;
       await previous?.release();
-      return { config, compiled, stale };
+      const isKnown = overrides !== undefined;
+      const authenticate = isKnown ? compiled.authenticate : [...compiled.authenticate, NOT_YET];
+      return { config, compiled: { ...compiled, authenticate }, isKnown, stale };
     } catch (thrown) {
       await base.release();
       throw thrown;
@@ -49,13 +61,18 @@ export class Layers {
 
   /** The overrides of now over what was loaded last; undefined when they are those of before. */
   async again(): Promise<Layered | undefined> {
-    const overrides = await this.#store.list();
-    if (this.#base === undefined || this.#input === undefined) return undefined;
+    const overrides = await this.#read();
+    if (this.#base === undefined || this.#input === undefined || overrides === undefined) return undefined;
     if (isDeepStrictEqual(overrides, this.#applied)) return undefined;
     const { config, stale } = applyOverrides(this.#input.config, overrides);
     const compiled = await compileOverlay(this.#base, { ...this.#input, config });
     this.#applied = overrides;
-    return { config, compiled, stale };
+    return { config, compiled, isKnown: true, stale };
+  }
+
+  async #read(): Promise<readonly Override[] | undefined> {
+    const overrides = await this.#store.list();
+    return overrides === "unavailable" ? this.#applied : overrides;
   }
 
   /** No configuration comes after those that calls still run on. */

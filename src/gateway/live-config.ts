@@ -70,6 +70,8 @@ export class LiveConfig {
     this.git = usable;
     this.warnings = warnings;
     await this.#swap(layered);
+    if (!layered.isKnown)
+      this.#rt.log.warn({}, "calls are refused until the state store has said which tokens are revoked");
     this.#rt.events.follow(before, usable, hash);
     this.#rt.log.setLevel(config.log.level);
     this.#rt.http.allow(config.network.allow);

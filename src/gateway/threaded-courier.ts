@@ -1,18 +1,19 @@
 /**
  * A courier whose work is done on a thread of its own: here a record is only matched with who wants it, and handed over
  * with the others of the same few milliseconds. The thread is there while a webhook is configured; one that dies is
- * replaced, and what it had not delivered is counted as dropped.
+ * replaced, what it had not delivered is counted as dropped, and its delivery records are handed to the next.
  */
 import type { Worker } from "node:worker_threads";
 import { startThread } from "../base/thread.ts";
 import type { AuditRecord, Timer } from "../plugin/index.ts";
 import { GATEWAY_WIDE } from "../record/audit.ts";
-import type { DeliveryFilter, DeliveryRecord } from "../record/deliveries.ts";
+import { type DeliveryFilter, DeliveryLog, type DeliveryRecord } from "../record/deliveries.ts";
 import type { WebhookProject } from "../record/webhook-lane.ts";
 import { type Asker, DELIVERY_TIMEOUT_MS } from "../record/webhooks.ts";
 import type { Courier, CourierOptions } from "./courier.ts";
 import type { Report } from "./courier-messages.ts";
 import { CourierThread } from "./courier-thread.ts";
+import { DeliveryBatches, readDeliveries } from "./delivery-batches.ts";
 
 /** Records that the thread has not taken up yet; further ones are dropped. As many as may wait for one webhook. */
 export const UNTAKEN_MAX = 10_000;
@@ -45,6 +46,7 @@ export class ThreadedCourier implements Courier {
   #accounts = new Map<string, Account>();
   /** By project and event: what a record is matched with. */
   #subscribed = new Map<string, Account[]>();
+  readonly #delivered = new DeliveryBatches();
   #thread: CourierThread | undefined;
   #restart: Timer | undefined;
   /** Deaths since the latest report. */
@@ -103,7 +105,8 @@ export class ThreadedCourier implements Courier {
 
   async query(filter: DeliveryFilter): Promise<readonly DeliveryRecord[]> {
     this.#handOverAll();
-    return (await this.#thread?.ask({ query: filter })) ?? [];
+    const asked = this.#thread?.ask({ query: filter });
+    return asked === undefined ? this.#restored().query(filter) : ((await asked) ?? []);
   }
 
   async drain(timeoutMs: number): Promise<void> {
@@ -146,6 +149,7 @@ export class ThreadedCourier implements Courier {
     });
     this.#thread = thread;
     this.#restart = undefined;
+    thread.tell({ restore: this.#delivered.all });
     this.#tellConfiguration(thread);
     this.#handOverSoon();
   }
@@ -215,13 +219,21 @@ export class ThreadedCourier implements Courier {
     };
   }
 
-  #reported(thread: CourierThread, { taken, waiting, counts }: Report): void {
+  /** What a thread would say if there were one. */
+  #restored(): DeliveryLog {
+    const log = new DeliveryLog();
+    for (const record of readDeliveries(this.#delivered.all)) log.add(record);
+    return log;
+  }
+
+  #reported(thread: CourierThread, { taken, waiting, counts, deliveries }: Report): void {
+    this.#delivered.add(deliveries);
     if (thread === this.#thread) {
       this.#deaths = 0;
       this.#isFull = false;
       this.#handed -= taken;
       this.#waiting = waiting;
-    }
+    } else if (deliveries !== "") this.#thread?.tell({ restore: [deliveries] });
     for (const [projectUuid, name, outcome, deliveries] of counts) {
       this.#options.count(projectUuid, name, outcome, deliveries);
       const account = this.#accounts.get(`${projectUuid}/${name}`);

@@ -14,12 +14,13 @@ import type {
   Logger,
   Message,
   ProjectRef,
+  Reservation,
   Scope,
+  StateStore,
   Surface,
   TokenRef,
   VerdictRecord,
 } from "../plugin/index.ts";
-import type { Reservation, StateStore } from "../state/store.ts";
 
 /** Before authenticate has accepted a token. */
 export const NO_TOKEN: TokenRef = Object.freeze({

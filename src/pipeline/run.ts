@@ -3,9 +3,15 @@
  * and only then waits; a hook that throws becomes a 500 that names the plugin in the log and nothing to the client.
  */
 import type { CommitStep, FinishStep, RequestStep, ResponseStep } from "../compile/model.ts";
-import type { CallEnd, ChatResult, GatewayError, MaybePromise, Outcome } from "../plugin/index.ts";
+import type {
+  CallEnd,
+  ChatResult,
+  GatewayError,
+  MaybePromise,
+  Outcome,
+  StateStore,
+} from "../plugin/index.ts";
 import { isGatewayError, isPromise, reject, STAGES } from "../plugin/index.ts";
-import type { StateStore } from "../state/store.ts";
 import type { Call } from "./call.ts";
 
 /** Down the chain until a hook refuses or answers; undefined when all let the call pass. */

@@ -21,7 +21,7 @@ import { deliveredChunk, undelivered } from "./delivery.ts";
 import { estimateUsage } from "./end.ts";
 import type { ClosingAnswer, EventOutlet } from "./reply.ts";
 import { crashed } from "./run.ts";
-import { toolCallDeltasJson } from "./tool-calls.ts";
+import { toolCallDeltaJson } from "./tool-calls.ts";
 
 /** A comment keeps a stream open that has been silent for so long (CONTRACT section 4). */
 export const KEEP_ALIVE_MS = 15_000;
@@ -229,11 +229,11 @@ export class StreamPump implements ChunkSink, Silence {
     const role = this.#roleSent ? "" : this.#roleEvent();
     this.#roleSent = true;
     const text = chunk.text === "" ? "" : this.#deltaEvent(`"content":${JSON.stringify(chunk.text)}`);
-    const calls =
-      chunk.toolCalls === undefined
-        ? ""
-        : this.#deltaEvent(`"tool_calls":${toolCallDeltasJson(chunk.toolCalls)}`);
-    return role + text + calls;
+    let events = role + text;
+    // One an event, as OpenAI has it: there are clients that read the first of a list and no other.
+    for (const call of chunk.toolCalls ?? [])
+      events += this.#deltaEvent(`"tool_calls":${toolCallDeltaJson(call)}`);
+    return events;
   }
 
   #deltaEvent(delta: string): string {

@@ -12,12 +12,7 @@ export function toolCallsJson(calls: readonly ToolCall[]): string {
 }
 
 /** `tool_calls` of one event: the first part of a call says its id, type and name. */
-export function toolCallDeltasJson(deltas: readonly ToolCallDelta[]): string {
-  const list = deltas.map(({ index, id, name, arguments: text }) => ({
-    index,
-    id,
-    type: id === undefined ? undefined : "function",
-    function: { name, arguments: text },
-  }));
-  return JSON.stringify(list);
+export function toolCallDeltaJson({ index, id, name, arguments: text }: ToolCallDelta): string {
+  const type = id === undefined ? undefined : "function";
+  return JSON.stringify([{ index, id, type, function: { name, arguments: text } }]);
 }

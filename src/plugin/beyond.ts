@@ -66,8 +66,10 @@ function beyondIn(message: Message | undefined, taken: Taken): string | undefine
   if (message === undefined) return undefined;
   for (const field in message.extra) if (!taken.has(field)) return field;
   if (typeof message.content === "string") return undefined;
-  const at = message.content.findIndex(
-    ({ type }) => (type === "audio" && !taken.has("input_audio")) || (type === "file" && !taken.has("file")),
-  );
-  return at < 0 ? undefined : `content[${at}]`;
+  for (const [n, { type, extra }] of message.content.entries()) {
+    const isTaken = (type !== "audio" || taken.has("input_audio")) && (type !== "file" || taken.has("file"));
+    if (!isTaken) return `content[${n}]`;
+    for (const field in extra) if (!taken.has(field)) return `content[${n}].${field}`;
+  }
+  return undefined;
 }

@@ -38,14 +38,19 @@ export type Content = string | readonly ContentPart[];
 
 export type ContentPart = TextPart | ImagePart | AudioPart | FilePart;
 
-export interface TextPart {
+interface Part {
+  /** What only OpenAI's format says of a part: passed on where that format is spoken. */
+  readonly extra?: JsonMembers;
+}
+
+export interface TextPart extends Part {
   readonly type: "text";
   readonly text: string;
   /** Of an assistant: why it did not answer, where that is told apart from its answer. */
   readonly refusal?: true;
 }
 
-export interface ImagePart {
+export interface ImagePart extends Part {
   readonly type: "image";
   /** `https:`, or `data:<media type>;base64,…`. */
   readonly url: string;
@@ -54,7 +59,7 @@ export interface ImagePart {
 }
 
 /** Only for providers that say they take it, see `unsupported`. */
-export interface AudioPart {
+export interface AudioPart extends Part {
   readonly type: "audio";
   readonly base64: string;
   /** `wav` or `mp3`. */
@@ -62,7 +67,7 @@ export interface AudioPart {
 }
 
 /** A document: its bytes, or the id that a provider gave it. Only for providers that say they take it. */
-export interface FilePart {
+export interface FilePart extends Part {
   readonly type: "file";
   readonly name?: string;
   /** `data:<media type>;base64,…`. */

@@ -144,8 +144,11 @@ export {
 } from "./store.ts";
 export type { Template } from "./template.ts";
 export { template } from "./template.ts";
+export type { End } from "./wire/end-of.ts";
+export { endOf } from "./wire/end-of.ts";
 export {
   errorWithin,
+  jsonFailure,
   mayMoveOn,
   retryAfter,
   shortReason,
@@ -167,3 +170,5 @@ export {
   textOf,
   vectorsIn,
 } from "./wire/json.ts";
+export { PlainEvents } from "./wire/plain-events.ts";
+export { callIds, TOOL_CALLS_MAX, toolJson, tooManyCalls } from "./wire/tools.ts";

@@ -99,7 +99,11 @@ export interface SessionStore extends Sessions {
 
 /** Values set at run time over the configuration's, by key. */
 export interface OverrideStore {
-  list(): MaybePromise<readonly Override[]>;
+  /**
+   * What was last read stands while the store is lost. "unavailable": nothing has been read yet, and the config says to
+   * refuse; calls are refused until `watch` tells of a change, since a revocation might stand there.
+   */
+  list(): MaybePromise<readonly Override[] | "unavailable">;
   /** Adds it, or puts it in the place of one of its key. False: the store is lost or full (OVERRIDES_MAX). */
   put(override: Override): MaybePromise<boolean>;
   /** True when there was one. */

@@ -52,7 +52,13 @@ export const DELIVERIES_MAX = 50_000;
 /** UTF-16 code units of all bodies together. */
 export const DELIVERY_CHARACTERS_MAX = 16 * 1024 * 1024;
 
-export class DeliveryLog implements Deliveries {
+/** Where delivery records are kept. */
+export interface DeliveryKeeper {
+  add(record: DeliveryRecord): void;
+  query(filter: DeliveryFilter): readonly DeliveryRecord[];
+}
+
+export class DeliveryLog implements DeliveryKeeper, Deliveries {
   /** Oldest first. */
   readonly #records = new Map<string, DeliveryRecord>();
   /** Ids of each webhook's records, oldest first. */

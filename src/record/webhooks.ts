@@ -4,7 +4,7 @@
  */
 import type { AuditRecord, Clock, Logger, Random } from "../plugin/index.ts";
 import { GATEWAY_WIDE } from "./audit.ts";
-import type { DeliveryLog, DeliveryRecord } from "./deliveries.ts";
+import type { DeliveryKeeper, DeliveryRecord } from "./deliveries.ts";
 import { Lane, Notice, type Waiting, type WebhookProject } from "./webhook-lane.ts";
 import type { CountDeliveries } from "./webhook-metrics.ts";
 
@@ -47,7 +47,7 @@ export interface WebhooksOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly count: CountDeliveries;
-  readonly deliveries: DeliveryLog;
+  readonly deliveries: Pick<DeliveryKeeper, "add">;
   readonly post: PostWebhook;
 }
 

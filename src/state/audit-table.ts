@@ -1,6 +1,6 @@
 /** The audit log in memory: the newest AUDIT_RECORDS_MAX records, in a ring. */
-import type { AuditFilter, AuditRecord, AuditStore } from "./store.ts";
-import { AUDIT_RECORDS_MAX } from "./store.ts";
+import type { AuditFilter, AuditRecord, AuditStore } from "../plugin/index.ts";
+import { AUDIT_RECORDS_MAX } from "../plugin/index.ts";
 
 export class AuditTable implements AuditStore {
   readonly #recordsMax: number;

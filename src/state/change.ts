@@ -2,7 +2,7 @@
  * One thing that changed in a store, as the file driver writes it down: a journal is changes in the order they happened,
  * a snapshot the fewest that give the same state, an export either as it stands. Knows no file and no table.
  */
-import type { AuditRecord, Message, Override } from "./store.ts";
+import type { AuditRecord, Message, Override } from "../plugin/index.ts";
 
 /** Money held for a call under way. */
 export interface Hold {

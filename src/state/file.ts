@@ -4,23 +4,26 @@
  * need (admissions, reservations) is written by the end of the turn of the event loop. One process holds the folder.
  */
 import { join } from "node:path";
-import type { Clock, Logger, MaybePromise, StoreSlice } from "../plugin/index.ts";
-import type { Hold } from "./change.ts";
-import { ChangeLog } from "./file/change-log.ts";
-import { diskFiles, type Files } from "./file/files.ts";
-import { type Recovered, Restoration, recover } from "./file/recovery.ts";
-import { listFolder, mend } from "./file/state-folder.ts";
-import { SliceTable } from "./slice-table.ts";
 import type {
   Admission,
   AuditStore,
+  Clock,
+  Logger,
+  MaybePromise,
   OverrideStore,
   Reservation,
   SessionStore,
   StateStore,
   StoreClaim,
   StoreHealth,
-} from "./store.ts";
+  StoreSlice,
+} from "../plugin/index.ts";
+import type { Hold } from "./change.ts";
+import { ChangeLog } from "./file/change-log.ts";
+import { diskFiles, type Files } from "./file/files.ts";
+import { type Recovered, Restoration, recover } from "./file/recovery.ts";
+import { listFolder, mend } from "./file/state-folder.ts";
+import { SliceTable } from "./slice-table.ts";
 import { ADMITTED_UNRESERVED, REFUSED_CLOSED, Tables, type TablesOptions } from "./tables.ts";
 
 export interface FileStoreOptions extends TablesOptions {

@@ -1,6 +1,6 @@
 /** The store in memory: exact, bounded, gone at exit. Only a conversation in use is answered with a promise. */
+import type { Admission, StateStore, StoreHealth } from "../plugin/index.ts";
 import { SliceTable } from "./slice-table.ts";
-import type { Admission, StateStore, StoreHealth } from "./store.ts";
 import { ADMITTED_UNRESERVED, REFUSED_CLOSED, Tables, type TablesOptions } from "./tables.ts";
 
 /** What a memory store is made from. */

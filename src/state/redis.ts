@@ -6,7 +6,7 @@
  * of them. The server must not evict keys (`maxmemory-policy noeviction`), or budgets are forgotten; a full one is
  * taken for a lost one. Needs Redis 5, or any Valkey.
  */
-import type { Clock, Logger, Random } from "../plugin/index.ts";
+import type { Clock, Logger, Random, StateStore } from "../plugin/index.ts";
 import { redisAddress } from "./redis/address.ts";
 import { AUDIT_SCRIPTS, RedisAudit } from "./redis/audit.ts";
 import { RedisLedger } from "./redis/ledger.ts";
@@ -16,7 +16,6 @@ import { OVERRIDE_SCRIPTS, RedisOverrides } from "./redis/overrides.ts";
 import { SESSION_SCRIPTS } from "./redis/session-scripts.ts";
 import { RedisSessions } from "./redis/sessions.ts";
 import { redisSlice, SLICE_SCRIPTS } from "./redis/slices.ts";
-import type { StateStore } from "./store.ts";
 
 /** What a redis store is made from. */
 export interface RedisStoreOptions {
@@ -68,7 +67,7 @@ export async function redisStore(options: RedisStoreOptions): Promise<StateStore
   const shared = { link, prefix, instance, clock, onUnavailable, serverTimeMs };
   const ledger = new RedisLedger({ ...shared, log });
   const sessions = new RedisSessions({ ...shared, random, maxSessions });
-  const overrides = new RedisOverrides(link, prefix, clock);
+  const overrides = new RedisOverrides(shared);
   const audit = new RedisAudit(link, clock, log);
   link.onChange(
     () => void warnOfEviction(link, log),

@@ -2,11 +2,18 @@
  * Conversations in memory: each held by one call at a time, the next ones waiting in the order they came. Bounded by
  * letting go of the one used least recently; one that a call holds is never let go.
  */
-import type { Cancellable, Clock, MaybePromise, Message, OpenSession, Random } from "../plugin/index.ts";
-import { charactersOf } from "../plugin/index.ts";
+import type {
+  Cancellable,
+  Clock,
+  MaybePromise,
+  Message,
+  OpenSession,
+  Random,
+  SessionStore,
+} from "../plugin/index.ts";
+import { charactersOf, SESSION_WAITERS_MAX } from "../plugin/index.ts";
 import type { SavedSession } from "./change.ts";
 import { type Linked, RecencyList } from "./recency-list.ts";
-import { SESSION_WAITERS_MAX, type SessionStore } from "./store.ts";
 
 /** Conversations looked at for expiry by each call, so that the whole table is gone through without a pause. */
 const EXPIRY_CHECKS_PER_CALL = 2;

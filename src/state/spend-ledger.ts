@@ -3,7 +3,7 @@
  * sums stay exact. It knows months, but never asks for the time.
  */
 import { monthOf, nextMonthMs } from "../base/month.ts";
-import type { Reservation, Spending, SpendSum, StoreClaim } from "./store.ts";
+import type { Reservation, Spending, SpendSum, StoreClaim } from "../plugin/index.ts";
 
 /** Sums of one month that are not zero. A call that needs one more is refused: money is never left uncounted. */
 export const SPEND_SUMS_MAX = 262_144;

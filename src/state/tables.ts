@@ -2,14 +2,22 @@
  * All that a store keeps, in memory: the memory driver is these tables, the file driver the same with a journal beside
  * them. Everything is answered at once, so nothing can come between a check and what it allows.
  */
-import type { Clock, Random } from "../plugin/index.ts";
+import type {
+  Admission,
+  AuditRecord,
+  Clock,
+  Override,
+  Random,
+  Reservation,
+  SpendSum,
+  StoreClaim,
+} from "../plugin/index.ts";
 import { AuditTable } from "./audit-table.ts";
 import type { Change, Hold, SavedSession, Totals } from "./change.ts";
 import { OverrideTable } from "./override-table.ts";
 import { RateTable } from "./rate-table.ts";
 import { SessionTable } from "./session-table.ts";
 import { type OpenReservation, SpendLedger } from "./spend-ledger.ts";
-import type { Admission, AuditRecord, Override, Reservation, SpendSum, StoreClaim } from "./store.ts";
 
 /** What tables are made from. */
 export interface TablesOptions {

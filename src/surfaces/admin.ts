@@ -6,6 +6,7 @@ import { isGatewayError, reject } from "../plugin/index.ts";
 import type { AuditTrail } from "../record/audit.ts";
 import type { Deliveries } from "../record/deliveries.ts";
 import { auditSurface, deliveriesSurface } from "./admin-records.ts";
+import { type Reload, reloadFields } from "./admin-reload.ts";
 import { AdminAccess, type ControlToken } from "./admin-session.ts";
 import { type ServeAdmin, signInSurface } from "./admin-sign-in.ts";
 import { type HealthReport, serveHealth } from "./health.ts";
@@ -14,7 +15,7 @@ export interface AdminContext {
   readonly metrics: { text(): Promise<string>; readonly contentType: string };
   /** Control-plane tokens of the configuration in use. */
   tokens(): readonly ControlToken[];
-  reload(): Promise<AdminReload>;
+  reload(): Promise<Reload>;
   /** What sign-ins are written to, and records are read from. */
   readonly records: AdminRecords;
 }
@@ -26,21 +27,6 @@ export interface AdminRecords {
   readonly deliveries: Deliveries;
   /** The client's address, as `server.trusted_proxies` has it. */
   clientAddress(req: IncomingMessage): string;
-}
-
-interface AdminReload {
-  readonly ok: boolean;
-  readonly changed: boolean;
-  readonly generation: number;
-  readonly needsRestart: readonly string[];
-  readonly errors: readonly {
-    readonly code: string;
-    readonly message: string;
-    readonly file: string;
-    readonly line: number;
-    readonly column: number;
-    readonly path: string;
-  }[];
 }
 
 export function adminPlane(
@@ -103,18 +89,7 @@ function serveReload(
   headers: FlatHeaders,
 ): void {
   ctx.reload().then(
-    ({ ok, changed, generation, needsRestart, errors }) => {
-      const shown = errors.map(({ code, message, file, line, column, path }) => ({
-        code,
-        message,
-        file,
-        line,
-        column,
-        path,
-      }));
-      const body = { ok, changed, generation, needs_restart: needsRestart, errors: shown };
-      sendJson(res, ok ? 200 : 422, JSON.stringify(body), headers);
-    },
+    (reload) => sendJson(res, reload.ok ? 200 : 422, JSON.stringify(reloadFields(reload)), headers),
     (cause: unknown) => sendError(req, res, reject("internal", {}, { cause }), headers),
   );
 }

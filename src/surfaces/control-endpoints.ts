@@ -1,14 +1,13 @@
 /** Tools of the control plane for projects and endpoints: listed, switched on and off. */
 import type { ProjectConfig } from "../config/model.ts";
 import {
-  authorOf,
   type ControlTool,
-  carryOut,
+  changing,
   noSuchProject,
+  ofProject,
   PROJECT_UUID,
   projectOf,
   refusedArgument,
-  standing,
   textOf,
 } from "./control-tool.ts";
 import { type JsonMap, structured } from "./jsonrpc.ts";
@@ -43,11 +42,7 @@ export const listEndpoints: ControlTool = {
   required: ["project_uuid"],
   effect: "reads",
   isIdempotent: true,
-  run(ctx, args) {
-    const project = projectOf(ctx.config(), args);
-    if (project === undefined) return noSuchProject(args);
-    return structured({ endpoints: endpointsOf(project) });
-  },
+  run: ofProject((project) => structured({ endpoints: endpointsOf(project) })),
 };
 
 /** Proxy endpoints have no more than a slug; aliases cannot be switched. */
@@ -73,9 +68,8 @@ export const setEndpointActive: ControlTool = {
   required: ["project_uuid", "slug", "is_active"],
   effect: "changes",
   isIdempotent: true,
-  async run(ctx, args, caller) {
-    const now = await standing(ctx);
-    const project = projectOf(ctx.edits.running(now), args);
+  run: changing(({ edits, standing, running, author }, args) => {
+    const project = projectOf(running, args);
     if (project === undefined) return noSuchProject(args);
     const slug = textOf(args, "slug");
     const isActive = args["is_active"] === true;
@@ -84,19 +78,15 @@ export const setEndpointActive: ControlTool = {
     if (known === undefined)
       return refusedArgument("slug", `there is no endpoint '${slug.slice(0, 128)}' in this project`);
     const kind = endpoint === undefined ? "proxy_endpoint" : "endpoint";
-    return carryOut(
-      ctx,
-      {
-        edit: ctx.edits.setEndpointActive(now, project.uuid, { slug, isActive }, authorOf(ctx, caller)),
-        event:
-          known.is_active === isActive
-            ? undefined
-            : switchedEvent(project, { kind, slug, isActive, name: endpoint?.name ?? slug }),
-        content: { project_uuid: project.uuid, slug, is_active: isActive },
-      },
-      caller,
-    );
-  },
+    return {
+      edit: edits.setEndpointActive(standing, project.uuid, { slug, isActive }, author),
+      event:
+        known.is_active === isActive
+          ? undefined
+          : switchedEvent(project, { kind, slug, isActive, name: endpoint?.name ?? slug }),
+      content: { project_uuid: project.uuid, slug, is_active: isActive },
+    };
+  }),
 };
 
 interface Switched {

@@ -1,7 +1,8 @@
 /** Tools of the control plane for the gateway as a whole: overrides, reloads, backups. */
 import type { JsonValue, Override } from "../plugin/index.ts";
 import { auditFields, GATEWAY_WIDE } from "../record/audit.ts";
-import type { ControlTool } from "./control-tool.ts";
+import { reloadFields } from "./admin-reload.ts";
+import { type ControlTool, STORE_LOST } from "./control-tool.ts";
 import { type JsonMap, structured } from "./jsonrpc.ts";
 
 export const listOverrides: ControlTool = {
@@ -13,7 +14,8 @@ export const listOverrides: ControlTool = {
   effect: "reads",
   isIdempotent: true,
   async run(ctx) {
-    return structured({ overrides: (await ctx.store.overrides.list()).map(shown) });
+    const overrides = await ctx.store.overrides.list();
+    return overrides === "unavailable" ? STORE_LOST : structured({ overrides: overrides.map(shown) });
   },
 };
 
@@ -34,12 +36,9 @@ export const reloadConfig: ControlTool = {
   effect: "changes",
   isIdempotent: true,
   async run(ctx) {
-    const { ok, changed, generation, needsRestart, errors } = await ctx.reload();
-    const places = errors.map(({ code, message, file, line, column, path }) => ({
-      ...{ code, message, file, line, column, path },
-    }));
-    const { result } = structured({ ok, changed, generation, needs_restart: needsRestart, errors: places });
-    return { result: { ...result, isError: !ok } };
+    const reload = await ctx.reload();
+    const { result } = structured(reloadFields(reload));
+    return { result: { ...result, isError: !reload.ok } };
   },
 };
 
@@ -61,6 +60,7 @@ export const exportBackup: ControlTool = {
       ctx.store.sums(),
       ctx.store.audit.query({ limit: EVENTS_MAX }),
     ]);
+    if (overrides === "unavailable") return STORE_LOST;
     await ctx.audit.record({
       ...{
         event: "backup.exported",

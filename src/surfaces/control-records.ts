@@ -1,21 +1,20 @@
 /** Tools of the control plane for what has happened: spend, audit events, webhook deliveries. */
 import { NANO_PER_USD } from "../base/money.ts";
 import { monthOf } from "../base/month.ts";
-import type { ResolvedConfig } from "../config/model.ts";
 import type { JsonValue, SpendSum } from "../plugin/index.ts";
 import { auditFields } from "../record/audit.ts";
 import {
+  type ControlContext,
   type ControlTool,
   LIMIT,
   limitOf,
-  noSuchProject,
+  ofProject,
   PROJECT_UUID,
-  projectOf,
   refusedArgument,
   shownTokenId,
   textOf,
 } from "./control-tool.ts";
-import { type JsonMap, structured } from "./jsonrpc.ts";
+import { type JsonMap, type RpcOutcome, structured } from "./jsonrpc.ts";
 
 const OF_ALL: JsonMap = { ...PROJECT_UUID, description: "UUID of a project. Left out: all projects." };
 const WEBHOOK: JsonMap = { type: "string", description: "Name of a webhook." };
@@ -35,15 +34,12 @@ export const getSpend: ControlTool = {
   required: [],
   effect: "reads",
   isIdempotent: true,
-  async run(ctx, args) {
-    const refusal = unknownProject(ctx.config(), args);
-    if (refusal !== undefined) return refusal;
+  run: ofProjects(async (wanted, ctx, args) => {
     const month = textOf(args, "month") || monthOf(ctx.clock.nowMs());
-    const wanted = textOf(args, "project_uuid").toLowerCase();
     const sums = (await ctx.store.sums())
       .filter((sum) => sum.month === month)
       .flatMap((sum) => spentBy(sum) ?? []);
-    const mine = sums.filter(({ projectUuid }) => wanted === "" || projectUuid === wanted);
+    const mine = sums.filter(({ projectUuid }) => wanted === undefined || projectUuid === wanted);
     const endpoints = mine.filter(({ isToken }) => !isToken);
     return structured({
       month,
@@ -63,7 +59,7 @@ export const getSpend: ControlTool = {
           ...amounts(sum),
         })),
     });
-  },
+  }),
 };
 
 interface Spent {
@@ -102,21 +98,14 @@ export const listAuditEvents: ControlTool = {
   required: [],
   effect: "reads",
   isIdempotent: true,
-  async run(ctx, args) {
-    const refusal = unknownProject(ctx.config(), args);
-    if (refusal !== undefined) return refusal;
-    const projectUuid = textOf(args, "project_uuid").toLowerCase();
-    const event = textOf(args, "event");
-    const records = await ctx.store.audit.query({
-      ...(projectUuid === "" ? {} : { projectUuid }),
-      ...(event === "" ? {} : { event }),
-      limit: limitOf(args),
-    });
+  run: ofProjects(async (projectUuid, ctx, args) => {
+    const event = textOf(args, "event") || undefined;
+    const records = await ctx.store.audit.query({ projectUuid, event, limit: limitOf(args) });
     // Fields of a record are JSON, which their type does not say.
     return structured({
       events: records.map((record) => ({ id: record.id, ...auditFields(record) }) as JsonValue),
     });
-  },
+  }),
 };
 
 export const listDeliveries: ControlTool = {
@@ -127,18 +116,11 @@ export const listDeliveries: ControlTool = {
   required: [],
   effect: "reads",
   isIdempotent: true,
-  async run(ctx, args) {
-    const refusal = unknownProject(ctx.config(), args);
-    if (refusal !== undefined) return refusal;
-    const projectUuid = textOf(args, "project_uuid").toLowerCase();
-    const webhook = textOf(args, "webhook");
-    const deliveries = await ctx.deliveries.query({
-      ...(projectUuid === "" ? {} : { projectUuid }),
-      ...(webhook === "" ? {} : { webhook }),
-      limit: limitOf(args),
-    });
+  run: ofProjects(async (projectUuid, ctx, args) => {
+    const webhook = textOf(args, "webhook") || undefined;
+    const deliveries = await ctx.deliveries.query({ projectUuid, webhook, limit: limitOf(args) });
     return structured({ deliveries: deliveries.map((record) => ({ ...record })) });
-  },
+  }),
 };
 
 export const sendTestWebhook: ControlTool = {
@@ -149,20 +131,21 @@ export const sendTestWebhook: ControlTool = {
   required: ["project_uuid", "webhook"],
   effect: "reads",
   isIdempotent: false,
-  async run(ctx, args, { name: actor, ipAddress }) {
-    const project = projectOf(ctx.config(), args);
-    if (project === undefined) return noSuchProject(args);
+  run: ofProject(async (project, ctx, args, { name: actor, ipAddress }) => {
     const webhook = textOf(args, "webhook");
     const sent = ctx.webhooks.sendTest(project.uuid, webhook, { actor, ipAddress });
     if (sent === "unknown")
       return refusedArgument("webhook", `there is no webhook '${webhook.slice(0, 128)}' in this project`);
     if (sent === "inactive") return refusedArgument("webhook", `webhook '${webhook}' is inactive`);
     return structured({ delivery: { ...(await sent) } });
-  },
+  }),
 };
 
-/** Left out is fine; one that does not exist is not. */
-function unknownProject(config: ResolvedConfig, args: JsonMap): ReturnType<typeof noSuchProject> | undefined {
-  const isGiven = args["project_uuid"] !== undefined;
-  return isGiven && projectOf(config, args) === undefined ? noSuchProject(args) : undefined;
+/** The `run` of a tool about the project that `project_uuid` names, or about all when it is left out: undefined. */
+function ofProjects(
+  run: (projectUuid: string | undefined, ctx: ControlContext, args: JsonMap) => Promise<RpcOutcome>,
+): ControlTool["run"] {
+  const ofOne = ofProject(({ uuid }, ctx, args) => run(uuid, ctx, args));
+  return (ctx, args, caller) =>
+    args["project_uuid"] === undefined ? run(undefined, ctx, args) : ofOne(ctx, args, caller);
 }

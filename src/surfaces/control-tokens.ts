@@ -1,18 +1,18 @@
 /** Tools of the control plane for access tokens: made, rotated, revoked, listed. A plaintext leaves here once. */
 import { parseUsd } from "../base/money.ts";
+import { TIMESTAMP } from "../base/timestamp.ts";
 import { derivedTokenId, newToken, tokenHash } from "../base/token.ts";
 import type { ProjectConfig, ResolvedConfig, TokenConfig } from "../config/model.ts";
 import type { Scope } from "../plugin/index.ts";
 import {
-  authorOf,
   type ControlTool,
-  carryOut,
+  changing,
   noSuchProject,
+  ofProject,
   PROJECT_UUID,
   projectOf,
   refusedArgument,
   shownTokenId,
-  standing,
   textOf,
 } from "./control-tool.ts";
 import { type JsonMap, type RpcError, structured } from "./jsonrpc.ts";
@@ -40,20 +40,23 @@ export const createToken: ControlTool = {
       ...{ type: ["number", "string", "null"], default: null },
       description: 'USD it may spend in a calendar month, e.g. 25 or "25.50". null: no limit.',
     },
-    expires_at: { type: ["string", "null"], default: null, description: "ISO 8601. null: never." },
+    expires_at: {
+      ...{ type: ["string", "null"], default: null },
+      description: "ISO 8601: a date, or date and time with its offset. null: never.",
+    },
   },
   required: ["project_uuid", "name"],
   effect: "changes",
   isIdempotent: false,
-  async run(ctx, args, caller) {
-    const project = projectOf(ctx.git(), args);
+  run: changing(({ edits, running, author }, args) => {
+    const project = projectOf(running, args);
     if (project === undefined) return noSuchProject(args);
     const { monthly_budget_usd_cap: cap = null, expires_at: expires = null } = args;
     const money = cap === null ? null : parseUsd(String(cap));
     if (money === undefined)
       return refusedArgument("monthly_budget_usd_cap", "it is no plain decimal of zero or more");
-    const expiresAtMs = typeof expires === "string" ? Date.parse(expires) : null;
-    if (expiresAtMs !== null && !(expiresAtMs > ctx.clock.nowMs())) {
+    const expiresAtMs = typeof expires === "string" ? momentOf(expires) : null;
+    if (expiresAtMs !== null && !(expiresAtMs > author.atMs)) {
       return refusedArgument("expires_at", "it is no ISO 8601 time in the future");
     }
     const token = newToken("live");
@@ -64,16 +67,12 @@ export const createToken: ControlTool = {
       monthly_budget_usd_cap: money,
       expires_at: expiresAtMs,
     };
-    return carryOut(
-      ctx,
-      {
-        edit: ctx.edits.createToken(project.uuid, made, authorOf(ctx, caller)),
-        event: eventOf("token.created", project, made),
-        content: { token, hash, ...shown(project, made) },
-      },
-      caller,
-    );
-  },
+    return {
+      edit: edits.createToken(project.uuid, made, author),
+      event: eventOf("token.created", project, made),
+      content: { token, hash, ...shown(project, made) },
+    };
+  }),
 };
 
 export const rotateToken: ControlTool = {
@@ -85,24 +84,19 @@ export const rotateToken: ControlTool = {
   required: ["token_id"],
   effect: "changes",
   isIdempotent: false,
-  async run(ctx, args, caller) {
-    const now = await standing(ctx);
-    const found = findToken(ctx.edits.running(now), args);
+  run: changing(({ edits, standing, running, author }, args) => {
+    const found = findToken(running, args);
     if ("error" in found) return found;
     const { project, token } = found;
     if (!token.is_active) return refusedArgument("token_id", `token '${token.id}' is revoked`);
     const plaintext = newToken("live");
     const hash = tokenHash(plaintext);
-    return carryOut(
-      ctx,
-      {
-        edit: ctx.edits.rotateToken(now, project.uuid, { token, hash }, authorOf(ctx, caller)),
-        event: eventOf("token.rotated", project, token),
-        content: { token: plaintext, hash, ...shown(project, token) },
-      },
-      caller,
-    );
-  },
+    return {
+      edit: edits.rotateToken(standing, project.uuid, { token, hash }, author),
+      event: eventOf("token.rotated", project, token),
+      content: { token: plaintext, hash, ...shown(project, token) },
+    };
+  }),
 };
 
 export const revokeToken: ControlTool = {
@@ -113,21 +107,16 @@ export const revokeToken: ControlTool = {
   required: ["token_id"],
   effect: "changes",
   isIdempotent: true,
-  async run(ctx, args, caller) {
-    const now = await standing(ctx);
-    const found = findToken(ctx.edits.running(now), args);
+  run: changing(({ edits, standing, running, author }, args) => {
+    const found = findToken(running, args);
     if ("error" in found) return found;
     const { project, token } = found;
-    return carryOut(
-      ctx,
-      {
-        edit: ctx.edits.revokeToken(now, project.uuid, token, authorOf(ctx, caller)),
-        event: token.is_active ? eventOf("token.revoked", project, token) : undefined,
-        content: shown(project, { ...token, is_active: false }),
-      },
-      caller,
-    );
-  },
+    return {
+      edit: edits.revokeToken(standing, project.uuid, token, author),
+      event: token.is_active ? eventOf("token.revoked", project, token) : undefined,
+      content: shown(project, { ...token, is_active: false }),
+    };
+  }),
 };
 
 export const listTokens: ControlTool = {
@@ -138,12 +127,15 @@ export const listTokens: ControlTool = {
   required: ["project_uuid"],
   effect: "reads",
   isIdempotent: true,
-  run(ctx, args) {
-    const project = projectOf(ctx.config(), args);
-    if (project === undefined) return noSuchProject(args);
-    return structured({ tokens: project.tokens.map((token) => shown(project, token)) });
-  },
+  run: ofProject((project) => structured({ tokens: project.tokens.map((token) => shown(project, token)) })),
 };
+
+const MOMENT = new RegExp(TIMESTAMP);
+
+/** Unix milliseconds; NaN for what is no moment. */
+function momentOf(text: string): number {
+  return MOMENT.test(text) ? Date.parse(text) : Number.NaN;
+}
 
 interface FoundToken {
   readonly project: ProjectConfig;

@@ -9,6 +9,7 @@ import type { AuditSeverity, Clock, JsonValue, Logger, MaybePromise, StateStore 
 import type { AuditTrail } from "../record/audit.ts";
 import type { Deliveries } from "../record/deliveries.ts";
 import type { Webhooks } from "../record/webhooks.ts";
+import type { Reload } from "./admin-reload.ts";
 import { invalidParams, type JsonMap, RPC, type RpcError, type RpcOutcome, structured } from "./jsonrpc.ts";
 
 /** What the control plane needs of the gateway. */
@@ -30,21 +31,6 @@ export interface ControlContext {
   /** Brings what the store now overrides into use; calls that begin after it see it. */
   applyOverrides(): Promise<void>;
   reload(): Promise<Reload>;
-}
-
-export interface Reload {
-  readonly ok: boolean;
-  readonly changed: boolean;
-  readonly generation: number;
-  readonly needsRestart: readonly string[];
-  readonly errors: readonly {
-    readonly code: string;
-    readonly message: string;
-    readonly file: string;
-    readonly line: number;
-    readonly column: number;
-    readonly path: string;
-  }[];
 }
 
 /** Whose call it is. */
@@ -112,8 +98,23 @@ export function noSuchProject(args: JsonMap): { readonly error: RpcError } {
   return refusedArgument("project_uuid", `there is no project '${textOf(args, "project_uuid")}'`);
 }
 
-export async function standing(ctx: ControlContext): Promise<Standing> {
-  return { git: ctx.git(), overrides: await ctx.store.overrides.list() };
+/** The `run` of a tool about the one project that `project_uuid` names. */
+export function ofProject(
+  run: (project: ProjectConfig, ...rest: Parameters<ControlTool["run"]>) => MaybePromise<RpcOutcome>,
+): ControlTool["run"] {
+  return (ctx, args, caller) => {
+    const project = projectOf(ctx.config(), args);
+    return project === undefined ? noSuchProject(args) : run(project, ctx, args, caller);
+  };
+}
+
+/** What a change starts from. */
+export interface Now {
+  readonly edits: OverrideEdits;
+  readonly standing: Standing;
+  /** As calls run on what stands. */
+  readonly running: ResolvedConfig;
+  readonly author: { readonly actor: string; readonly atMs: number };
 }
 
 export interface Change {
@@ -131,12 +132,27 @@ export interface ChangeEvent {
   readonly metadata: JsonMap;
 }
 
+export const STORE_LOST: { readonly error: RpcError } = {
+  error: { code: RPC.internal, message: "The state store is not available." },
+};
+
+/** The `run` of a tool that changes what runs: `plan` says what is to be other, or refuses. */
+export function changing(
+  plan: (now: Now, args: JsonMap) => Change | { readonly error: RpcError },
+): ControlTool["run"] {
+  return async (ctx, args, caller) => {
+    const overrides = await ctx.store.overrides.list();
+    if (overrides === "unavailable") return STORE_LOST;
+    const { edits } = ctx;
+    const standing: Standing = { git: ctx.git(), overrides };
+    const author = { actor: caller.name, atMs: ctx.clock.nowMs() };
+    const change = plan({ edits, standing, running: edits.running(standing), author }, args);
+    return "error" in change ? change : carryOut(ctx, change, caller);
+  };
+}
+
 /** Stores a change, brings it into use, writes it to the audit log, and answers: in this order. */
-export async function carryOut(
-  ctx: ControlContext,
-  change: Change,
-  caller: ControlCaller,
-): Promise<RpcOutcome> {
+async function carryOut(ctx: ControlContext, change: Change, caller: ControlCaller): Promise<RpcOutcome> {
   const { edit, event, content } = change;
   for (const override of edit.put) {
     if (!(await ctx.store.overrides.put(override))) {
@@ -151,11 +167,6 @@ export async function carryOut(
     await ctx.audit.record({ ...event, project: { id, name, uuid }, actor, ipAddress });
   }
   return structured(content);
-}
-
-/** Who changes something, for overrides. */
-export function authorOf(ctx: ControlContext, { name }: ControlCaller): { actor: string; atMs: number } {
-  return { actor: name, atMs: ctx.clock.nowMs() };
 }
 
 export const PROJECT_UUID: JsonMap = { type: "string", description: "UUID of a project." };

@@ -2,9 +2,9 @@
  * The calls of one POST to the MCP bridge. Mostly one, the visit's own; a batch may ask for several tools, and each has
  * its whole chain, so each is a call of its own. Knows no tool.
  */
-import type { CompiledProject } from "../compile/model.ts";
+import type { CompiledProject, FinishStep, RequestStep } from "../compile/model.ts";
 import { Call } from "../pipeline/call.ts";
-import { type Ending, endCall } from "../pipeline/end.ts";
+import { closeMoney, type Ending, endCall } from "../pipeline/end.ts";
 import { runRequest } from "../pipeline/run.ts";
 import {
   andThen,
@@ -51,17 +51,30 @@ export class McpCalls {
     });
   }
 
-  /** Ends a call that no endpoint's chain will end, with a refusal. */
-  refuse(call: Call, error: GatewayError): GatewayError {
+  /** Lets a call that is to be passed on through its chain; what refuses it. Nothing is spent on it. */
+  allow(call: Call, steps: readonly RequestStep[]): MaybePromise<GatewayError | undefined> {
+    return andThen(runRequest(call, steps), (outcome) =>
+      // What was held to see whether the token may go on is given back.
+      andThen(closeMoney(call, undefined), () => {
+        if (call.cancelled !== undefined) return this.#lateness(call);
+        // An answer of a stage is a chat's; nothing here can give it.
+        return outcome === undefined || isGatewayError(outcome) ? outcome : reject("internal", {});
+      }),
+    );
+  }
+
+  /** Ends a call that no endpoint's chain will end, with a refusal. `steps`: default those of every call. */
+  refuse(call: Call, error: GatewayError, steps?: readonly FinishStep[]): GatewayError {
     const isGone = call.cancelled === "client_gone";
     const outcome = isGone ? "client_gone" : error.status < 500 ? "refused" : "failed";
-    this.#close(call, { outcome, status: isGone ? 499 : error.status, error: isGone ? undefined : error });
+    const status = isGone ? 499 : error.status;
+    this.#close(call, steps, { outcome, status, error: isGone ? undefined : error });
     return error;
   }
 
   /** Ends a call that no endpoint's chain will end, well. */
-  finish(call: Call): void {
-    this.#close(call, { outcome: "done", status: 200, error: undefined });
+  finish(call: Call, steps: readonly FinishStep[]): void {
+    this.#close(call, steps, { outcome: "done", status: 200, error: undefined });
   }
 
   /** `work`, or what `late` makes of the refusal when the client leaves or the call's time is up before. */
@@ -94,9 +107,13 @@ export class McpCalls {
     return call.cancelled === "shutdown" ? reject("draining", {}) : reject("request_timeout", { ms });
   }
 
-  #close(call: Call, ending: Pick<Ending, "outcome" | "status" | "error">): void {
+  #close(
+    call: Call,
+    steps: readonly FinishStep[] | undefined,
+    ending: Pick<Ending, "outcome" | "status" | "error">,
+  ): void {
     const nothing = { result: undefined, usage: undefined, costNanoUsd: 0 };
-    endCall(call, this.visit.generation.config.record, { ...ending, ...nothing });
+    endCall(call, steps ?? this.visit.generation.config.record, { ...ending, ...nothing });
   }
 
   #another(): Call {

@@ -184,28 +184,35 @@ function structuredContent(content: string, structure: EndpointTool["structure"]
   return isMap(value) ? value : null;
 }
 
-function callServer({ prefix, client }: OfferedServer, run: ToolRun): MaybePromise<RpcOutcome> {
+/** Nothing of the arguments is read here; limits on the token hold all the same. */
+function callServer(server: OfferedServer, run: ToolRun): MaybePromise<RpcOutcome> {
   const { calls, call, asked } = run;
+  const { prefix, client, chain } = server;
   let cancel = (): void => {};
-  const failed = (reason: string): RpcOutcome => {
-    const message = `MCP server '${prefix.slice(0, -2)}' failed: ${reason}`;
-    return { error: rpcError(calls.refuse(call, refuse(502, "mcp_server_failed", message))) };
-  };
-  const answer = client
-    .call({
+  const refused = (error: GatewayError): RpcOutcome => ({
+    error: rpcError(calls.refuse(call, error, chain.finish)),
+  });
+  const failed = (reason: string): RpcOutcome =>
+    refused(refuse(502, "mcp_server_failed", `MCP server '${prefix.slice(0, -2)}' failed: ${reason}`));
+  const pass = async (): Promise<RpcOutcome> => {
+    const refusal = await calls.allow(call, chain.request);
+    if (refusal !== undefined) return refused(refusal);
+    const outcome = await client.call({
       tool: asked.name.slice(prefix.length),
       args: asked.args,
+      traceparent: server.traceparent(call),
       onProgress: asked.progress,
       onStart: (giveUp) => {
         cancel = giveUp;
       },
-    })
-    .then((outcome) => {
-      if ("failed" in outcome) return failed(outcome.failed);
-      calls.finish(call);
-      return outcome;
     });
-  return calls.orGivenUp(call, answer, (error) => {
+    if ("failed" in outcome) return failed(outcome.failed);
+    calls.finish(call, chain.finish);
+    return outcome;
+  };
+  call.endpoint = server.ref;
+  call.body = asked.args;
+  return calls.orGivenUp(call, pass(), (error) => {
     cancel();
     return failed(error.code === "draining" ? "the gateway is shutting down" : "it took too long");
   });

@@ -4,7 +4,7 @@ import type { CompiledProject } from "../compile/model.ts";
 import { sendEmpty } from "../http/respond.ts";
 import type { MaybePromise } from "../plugin/index.ts";
 import { andThen, reject } from "../plugin/index.ts";
-import { OWN_SESSIONS } from "../state/store.ts";
+import { OWN_SESSIONS } from "../state/own-sessions.ts";
 import type { Visit } from "./arrival.ts";
 
 export function deleteSession(visit: Visit, id: string): void {

@@ -6,7 +6,7 @@ import type { ClosingAnswer } from "../pipeline/reply.ts";
 import { toolCallsJson } from "../pipeline/tool-calls.ts";
 import type { Alternative, ChatResult, JsonMembers, RawAnswer, Usage } from "../plugin/index.ts";
 import { parsed, record, records } from "../plugin/index.ts";
-import { isTier } from "../plugin/openai-chat/repaired-event.ts";
+import { isTier, wholeLogprobs } from "../plugin/openai-chat/repaired-event.ts";
 
 export interface WholeAnswer {
   readonly result: ChatResult;
@@ -21,15 +21,13 @@ export interface WholeAnswer {
 export function completionOf({ result, usage, guarded, created }: WholeAnswer): JsonMembers {
   const { raw } = result;
   const from = raw?.json ?? {};
-  const { service_tier, ...others } = from;
   const asItCame = raw !== undefined && isUntouched(raw, result);
   const choices = [result, ...(result.more ?? [])].map((said, n) => {
     const came = asItCame ? records(from["choices"])[n] : undefined;
     return came === undefined ? choiceOf(said, n) : choiceAsItCame(came, said, { n, guarded });
   });
   return {
-    ...withoutNull(others, ["system_fingerprint", "metadata"]),
-    ...(isTier(service_tier) && { service_tier }),
+    ...sound(from),
     id: result.id,
     object: "chat.completion",
     created: Number.isSafeInteger(from["created"]) ? from["created"] : created,
@@ -64,23 +62,23 @@ function choiceAsItCame(
 ): JsonMembers {
   const message = withoutNull(record(came["message"]) ?? {}, ["tool_calls", "function_call"]);
   const own = choiceOf(said, n);
-  const { content, refusal = null } = message;
+  const { content, refusal } = message;
   const { tool_calls: _calls, ...rest } = guarded ? only(message, JUDGED) : message;
   const kept = {
     ...rest,
     role: "assistant",
     // Compatible servers may answer in parts, or leave the content of a tool call out.
     content: typeof content === "string" || content === null ? content : record(own["message"])?.["content"],
-    refusal,
+    refusal: typeof refusal === "string" ? refusal : null,
     ...callsIn(message, own),
   };
-  const { logprobs = null, index } = came;
+  const { logprobs, index } = came;
   const beside = guarded ? {} : came;
   return {
     ...beside,
     index: Number.isSafeInteger(index) ? index : n,
     message: kept,
-    logprobs,
+    logprobs: wholeLogprobs(logprobs) ?? null,
     finish_reason: finishWord(came["finish_reason"], said),
   };
 }
@@ -126,8 +124,8 @@ function usageOf(came: unknown, usage: Usage): JsonMembers {
   };
   const told = record(came);
   if (told !== undefined) {
-    const details = ["prompt_tokens_details", "completion_tokens_details"];
-    return { ...withoutNull(told, details), ...counts };
+    const { prompt_tokens_details, completion_tokens_details, ...others } = told;
+    return { ...others, ...counts, ...countsIn({ prompt_tokens_details, completion_tokens_details }) };
   }
   return {
     ...counts,
@@ -137,6 +135,15 @@ function usageOf(came: unknown, usage: Usage): JsonMembers {
     },
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
   };
+}
+
+/** Details as they came; what is null in them was not counted. */
+function countsIn(details: JsonMembers): JsonMembers {
+  const told = Object.entries(details).flatMap(([name, value]) => {
+    const counts = record(value);
+    return counts === undefined ? [] : [[name, withoutNull(counts, Object.keys(counts))]];
+  });
+  return Object.fromEntries(told);
 }
 
 /** The events that end a streamed answer: the finish reason, the usage where it was asked for, the end. */
@@ -152,13 +159,12 @@ export function closingEvents(answer: ClosingAnswer, usageEvent: boolean): strin
     ...came,
     finish_reason: finishWord(came["finish_reason"], result),
   };
-  const nulls = ["system_fingerprint", "obfuscation"];
-  const { usage: used, ...first } = withoutNull(finish, nulls);
+  const { usage: used, ...first } = sound(finish);
   // OpenAI says null in every event but the last, where it is asked for.
   const beside = usageEvent && used === null ? { usage: null } : {};
   let events = eventOf({ ...own, ...first, choices: [choice], ...beside });
   if (usageEvent) {
-    const last = { ...own, ...withoutNull(told, nulls), choices: [] };
+    const last = { ...own, ...sound(told), choices: [] };
     events += eventOf({ ...last, usage: usageOf(told["usage"], usage) });
   }
   return `${events}data: [DONE]\n\n`;
@@ -171,10 +177,13 @@ export function wholeAsEvents(answer: WholeAnswer, usageEvent: boolean): string 
   let events = "";
   for (const { index, message, logprobs, finish_reason } of records(choices)) {
     const { tool_calls, ...said } = record(message) ?? {};
-    const numbered = records(tool_calls).map((call, at) => ({ index: at, ...call }));
-    const delta = numbered.length === 0 ? said : { ...said, tool_calls: numbered };
-    events += eventOf({ ...head, choices: [{ index, delta, logprobs, finish_reason: null }] });
-    events += eventOf({ ...head, choices: [{ index, delta: {}, logprobs: null, finish_reason }] });
+    const event = (delta: object, end: unknown = null): string =>
+      eventOf({ ...head, choices: [{ index, delta, logprobs: null, finish_reason: end }] });
+    events += eventOf({ ...head, choices: [{ index, delta: said, logprobs, finish_reason: null }] });
+    // One an event, as OpenAI has it: there are clients that read the first of a list and no other.
+    for (const [at, call] of records(tool_calls).entries())
+      events += event({ tool_calls: [{ index: at, ...call }] });
+    events += event({}, finish_reason);
   }
   if (usageEvent) events += eventOf({ ...head, choices: [], usage });
   return `${events}data: [DONE]\n\n`;
@@ -182,6 +191,14 @@ export function wholeAsEvents(answer: WholeAnswer, usageEvent: boolean): string 
 
 function eventOf(event: object): string {
   return `data: ${JSON.stringify(event)}\n\n`;
+}
+
+const NULL_BREAKS = ["id", "model", "system_fingerprint", "obfuscation", "metadata"];
+
+/** An answer or event without what OpenAI's schema refuses. */
+function sound(from: JsonMembers): JsonMembers {
+  const { service_tier, ...others } = withoutNull(from, NULL_BREAKS);
+  return service_tier !== undefined && isTier(service_tier) ? { ...others, service_tier } : others;
 }
 
 /** Members that OpenAI's schema knows, but not as null. */

@@ -12,7 +12,7 @@ import type {
   Tool,
   ToolChoice,
 } from "../plugin/index.ts";
-import { Fields, type Findings } from "./wrapper-fields.ts";
+import { areBeyond, Fields, type Findings, kindOf } from "./wrapper-fields.ts";
 import { readMessage } from "./wrapper-messages.ts";
 
 export interface WrapperInput {
@@ -40,14 +40,16 @@ export function readWrapperBody(body: JsonBody): WrapperInput | GatewayError {
   const stream = fields.flag("stream") ?? false;
   const streamOptions = fields.object("stream_options");
   const usageEvent = streamOptions?.flag("include_usage") ?? false;
+  const stream_options = streamOptions?.rest();
   if (streamOptions !== undefined && !stream)
     fields.wrong("stream_options", "left out unless stream is true");
-  const options = readOptions(fields);
+  const options = readOptions(fields, { stream_options });
   if (findings.refusal !== undefined) return findings.refusal;
   return { model, messages, options, stream, usageEvent };
 }
 
-function readOptions(fields: Fields): CallOptions {
+/** `beside`: members of the body that are read already, to be passed on. */
+function readOptions(fields: Fields, beside: JsonMembers): CallOptions {
   const maxTokens = fields.integer("max_tokens", 1, MAX_SAFE_INTEGER);
   const format = readFormat(fields);
   const tools = readTools(fields);
@@ -66,7 +68,7 @@ function readOptions(fields: Fields): CallOptions {
     ...tools.options,
   };
   // Checked, and passed on as they are.
-  const passed = { ...tools.passed, ...readLogprobs(fields), ...fields.rest() };
+  const passed = withoutUndefined({ ...tools.passed, ...readLogprobs(fields), ...beside, ...fields.rest() });
   return {
     ...withoutUndefined(known),
     ...(Object.keys(passed).length > 0 && { extra: passed }),
@@ -124,9 +126,10 @@ function readFormat(fields: Fields): Format {
   if (format === undefined) return {};
   const type = format.choice("type", ["text", "json_object", "json_schema"]);
   if (type === undefined) format.wrong("type", "one of text, json_object, json_schema");
+  const wanted = format.object("json_schema");
+  format.end();
   if (type === "json_object") return { json: true };
   if (type !== "json_schema") return {};
-  const wanted = format.object("json_schema");
   if (wanted === undefined) format.wrong("json_schema", "an object with name and schema");
   if (wanted === undefined) return {};
   const named = {
@@ -135,6 +138,7 @@ function readFormat(fields: Fields): Format {
     strict: wanted.flag("strict"),
   };
   const schema = wanted.members("schema");
+  wanted.end();
   // A name alone asks for JSON of any shape.
   if (schema === undefined) return { json: true };
   return { responseSchema: schema, schemaNamed: { name: named.name, ...withoutUndefined(named) } };
@@ -151,7 +155,7 @@ function readTools(fields: Fields): ReadTools {
   const given = fields.any("tools");
   const chosen = fields.any("tool_choice");
   const characters = charactersOf(given);
-  if (isOfOpenAi(given) || isOfOpenAiChoice(chosen)) {
+  if (areBeyond(given) || isOfOpenAiChoice(chosen)) {
     const passed = { ...(given !== undefined && { tools: given }), tool_choice: chosen };
     return { options: {}, passed: withoutUndefined(passed), characters };
   }
@@ -179,21 +183,17 @@ function readTool(fields: Fields): Tool | undefined {
 function readToolChoice(fields: Fields): ToolChoice | undefined {
   const choice = fields.any("tool_choice");
   if (typeof choice !== "object") return fields.choice("tool_choice", ["none", "auto", "required"]);
-  const chosen = fields.object("tool_choice")?.object("function");
-  if (chosen === undefined) return fields.wrong("tool_choice.function", "an object with a name");
-  return { name: chosen.required("name") };
-}
-
-/** Custom tools: what they are called with is no JSON. */
-function isOfOpenAi(tools: unknown): boolean {
-  return Array.isArray(tools) && tools.some((tool) => kindOf(tool) === "custom");
+  const named = fields.object("tool_choice");
+  named?.choice("type", ["function"]);
+  const chosen = named?.object("function");
+  if (named === undefined || chosen === undefined)
+    return fields.wrong("tool_choice.function", "an object with a name");
+  const name = chosen.required("name");
+  chosen.end();
+  named.end();
+  return { name };
 }
 
 function isOfOpenAiChoice(choice: unknown): boolean {
   return ["custom", "allowed_tools"].includes(kindOf(choice));
-}
-
-function kindOf(value: unknown): string {
-  const isTyped = typeof value === "object" && value !== null && "type" in value;
-  return isTyped && typeof value.type === "string" ? value.type : "";
 }

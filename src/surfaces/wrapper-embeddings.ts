@@ -1,6 +1,7 @@
 /** Embeddings in OpenAI's format: the texts are messages of the call, so that limits and guardrails see each of them. */
 import { type JsonBody, refusedByShape } from "../http/body.ts";
 import type { CallOptions, ChatResult, GatewayError, Message, Usage } from "../plugin/index.ts";
+import { record, records } from "../plugin/index.ts";
 import { Fields, type Findings } from "./wrapper-fields.ts";
 
 export interface EmbeddingsInput {
@@ -51,16 +52,25 @@ function readTexts(fields: Fields): readonly string[] {
   return [];
 }
 
+/** In OpenAI's format; of an upstream that speaks it everything stays as it came but where vectors are wanted as base64. */
 export function embeddingsOf(result: ChatResult, usage: Usage, base64: boolean): string {
-  const vectors = result.embeddings ?? [];
+  const { embeddings = [], raw } = result;
+  const from = raw?.json ?? {};
+  const entries = records(from["data"]);
   return JSON.stringify({
+    ...from,
     object: "list",
-    data: vectors.map((vector, index) => ({
+    data: embeddings.map((vector, index) => ({
+      ...entries[index],
       object: "embedding",
       index,
       embedding: base64 ? Buffer.from(new Float32Array(vector).buffer).toString("base64") : vector,
     })),
     model: result.model,
-    usage: { prompt_tokens: usage.promptTokens, total_tokens: usage.totalTokens },
+    usage: {
+      ...record(from["usage"]),
+      prompt_tokens: usage.promptTokens,
+      total_tokens: usage.totalTokens,
+    },
   });
 }

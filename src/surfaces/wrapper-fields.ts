@@ -103,6 +103,12 @@ export class Fields {
     return rest;
   }
 
+  /** Refuses what is set and nobody has read: it could not be passed on. */
+  end(): void {
+    for (const name in this.rest())
+      this.#findings.refusal ??= reject("forbidden_field", { field: this.#at + name });
+  }
+
   wrong(name: string, expected: string): undefined {
     this.#findings.refusal ??= reject("invalid_field", { field: this.#at + name, expected });
   }
@@ -118,4 +124,32 @@ function isInteger(value: unknown): value is number {
 
 function isObject(value: unknown): value is JsonMembers {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const OF_TOOL: ReadonlySet<string> = new Set(["type", "function", "id", "index"]);
+const OF_FUNCTION: ReadonlySet<string> = new Set([
+  ...["name", "description", "parameters", "strict"],
+  "arguments",
+]);
+
+/** Of tools, or of calls of tools, some that the gateway has no words for: custom ones, or with members of others. */
+export function areBeyond(tools: unknown): boolean {
+  return Array.isArray(tools) && tools.some(isBeyond);
+}
+
+function isBeyond(tool: unknown): boolean {
+  if (!isObject(tool)) return false;
+  const { function: called } = tool;
+  return tool["type"] === "custom" || sets(tool, OF_TOOL) || (isObject(called) && sets(called, OF_FUNCTION));
+}
+
+/** Some member is set that is not among `known`. */
+function sets(from: JsonMembers, known: ReadonlySet<string>): boolean {
+  return Object.entries(from).some(([name, value]) => value !== null && !known.has(name));
+}
+
+/** The `type` of an object; "" where it has none. */
+export function kindOf(value: unknown): string {
+  const isTyped = typeof value === "object" && value !== null && "type" in value;
+  return isTyped && typeof value.type === "string" ? value.type : "";
 }

@@ -1,8 +1,8 @@
 /** Reads the messages of a request in OpenAI's format. What a field may hold is said here, and nothing of providers. */
 import type { Content, ContentPart, JsonMembers, Message, ToolCall } from "../plugin/index.ts";
-import type { Fields } from "./wrapper-fields.ts";
+import { areBeyond, type Fields } from "./wrapper-fields.ts";
 
-const ROLES = ["system", "developer", "user", "assistant", "tool"] as const;
+const ROLES = ["system", "developer", "user", "assistant", "tool", "function"] as const;
 /** What a `name` may be, so that nothing is said in it. */
 const NAME = /^[^\s<|\\/>]{1,64}$/;
 
@@ -15,6 +15,10 @@ export function readMessage(fields: Fields): Message | undefined {
   if (role === "assistant") return readAnswer(fields, name);
   const content = readContent(fields, role === "user" ? USER_PARTS : TEXT_PARTS);
   if (content === undefined) return fields.wrong("content", "a string or an array of parts");
+  if (role === "function") {
+    // Nobody but OpenAI's format knows a tool's answer that names no call.
+    return { role: "tool", content, extra: { ...fields.rest(), role, name: fields.required("name") } };
+  }
   if (role !== "tool") {
     const extra = withName(name, fields.rest());
     // What developers say is what the system says, under OpenAI's newer name.
@@ -28,8 +32,11 @@ export function readMessage(fields: Fields): Message | undefined {
 function readAnswer(fields: Fields, name: string | undefined): Message | undefined {
   const said = readContent(fields, ANSWER_PARTS);
   const refusal = fields.text("refusal") ?? "";
-  const toolCalls = fields.list("tool_calls", readToolCall);
-  const extra = withName(name, fields.rest());
+  const calls = fields.any("tool_calls");
+  const passed = areBeyond(calls) ? { tool_calls: calls } : undefined;
+  const toolCalls = passed === undefined ? fields.list("tool_calls", readToolCall) : undefined;
+  const rest = fields.rest();
+  const extra = withName(name, passed === undefined ? rest : { ...passed, ...rest });
   if (said === undefined && refusal === "" && toolCalls === undefined && extra === undefined)
     return fields.wrong("content", "a string or an array of parts, unless there are tool_calls");
   const content = refusal === "" ? (said ?? "") : [...partsOf(said), refusalPart(refusal)];
@@ -85,7 +92,9 @@ function readContent(fields: Fields, readers: PartReaders): Content | undefined 
   const parts = fields.list("content", (part) => {
     const kind = part.choice("type", kinds);
     if (kind === undefined) return part.wrong("type", `one of ${kinds.join(", ")}`);
-    return readers[kind]?.(part);
+    const read = readers[kind]?.(part);
+    const extra = part.rest();
+    return read === undefined || extra === undefined ? read : { ...read, extra };
   });
   return parts?.length === 0 ? fields.wrong("content", "a string or a non-empty array of parts") : parts;
 }
@@ -102,6 +111,7 @@ function readImage(fields: Fields): ContentPart | undefined {
   if (!/^(?:https?:\/\/|data:[^,]*;base64,)/i.test(url))
     return image.wrong("url", "an http address or a data: URL in base64");
   const detail = image.choice("detail", ["auto", "low", "high"]);
+  image.end();
   return { type: "image", url, ...(detail && { detail }) };
 }
 
@@ -110,7 +120,9 @@ function readAudio(fields: Fields): ContentPart | undefined {
   if (audio === undefined) return fields.wrong("input_audio", "an object with data and format");
   const format = audio.choice("format", ["wav", "mp3"]);
   if (format === undefined) return audio.wrong("format", "one of wav, mp3");
-  return { type: "audio", base64: audio.required("data"), format };
+  const base64 = audio.required("data");
+  audio.end();
+  return { type: "audio", base64, format };
 }
 
 function readFile(fields: Fields): ContentPart | undefined {
@@ -120,5 +132,6 @@ function readFile(fields: Fields): ContentPart | undefined {
   const id = file?.text("file_id");
   if (file === undefined || (url === undefined && id === undefined))
     return fields.wrong("file", "an object with file_data or file_id");
+  file.end();
   return { type: "file", ...(name && { name }), ...(url && { url }), ...(id && { id }) };
 }

@@ -77,11 +77,17 @@ function begin(call: Call, endpoint: CompiledEndpoint, { body, messages, options
 
 const GUARD = STAGES.indexOf("guard");
 
+/** Members that can say nothing. */
+const HARMLESS: ReadonlySet<string> = new Set(["name", "role"]);
+
 /** Members of messages that only a provider understands go past guardrails: where some stand, they are not passed on. */
 function unjudgedMember(endpoint: CompiledEndpoint, messages: readonly Message[]): string | undefined {
   if (!endpoint.request.some(({ stage }) => stage === GUARD)) return undefined;
-  for (const [n, { extra }] of messages.entries()) {
-    for (const member in extra) if (member !== "name") return `messages[${n}].${member}`;
+  for (const [n, { content, extra }] of messages.entries()) {
+    for (const member in extra) if (!HARMLESS.has(member)) return `messages[${n}].${member}`;
+    if (typeof content === "string") continue;
+    for (const [at, part] of content.entries())
+      for (const member in part.extra) return `messages[${n}].content[${at}].${member}`;
   }
   return undefined;
 }

@@ -3,7 +3,7 @@
  * what an event means. Bytes are decoded only up to the last line break, so no character is ever cut in two.
  */
 
-/** Longest line, and longest event when its data spans lines. */
+/** Longest line, and longest event when its data spans lines, unless more is asked for. */
 export const EVENT_BYTES_MAX = 1024 * 1024;
 
 export type OnEvent = (name: string, text: string) => void;
@@ -16,8 +16,12 @@ export interface Framing {
 }
 
 /** Calls `onEvent` with each event's name ("" when it has none) and text, never with an empty text. */
-export function framing(kind: "sse" | "ndjson", onEvent: OnEvent): Framing {
-  return kind === "sse" ? new SseFraming(onEvent) : new NdjsonFraming(onEvent);
+export function framing(
+  kind: "sse" | "ndjson",
+  onEvent: OnEvent,
+  eventBytesMax: number = EVENT_BYTES_MAX,
+): Framing {
+  return kind === "sse" ? new SseFraming(onEvent, eventBytesMax) : new NdjsonFraming(onEvent, eventBytesMax);
 }
 
 const LF = 10;
@@ -26,12 +30,17 @@ const EMPTY = Buffer.alloc(0);
 
 /** Gathers bytes into text of whole lines, each ended by LF, whichever of CR, LF and CRLF the sender uses. */
 class WholeLines {
+  readonly #bytesMax: number;
   /** Pieces of the line that has no end yet. */
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   /** The last byte seen was a CR: an LF that follows belongs to it. */
   #afterCr = false;
   #atStart = true;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
 
   /** undefined: the pending line is over its limit. */
   take(bytes: Buffer): string | undefined {
@@ -46,7 +55,7 @@ class WholeLines {
       // A copy: the buffer of a read is used again.
       this.#pending.push(Buffer.from(bytes.subarray(cut)));
       this.#pendingBytes += bytes.length - cut;
-      if (this.#pendingBytes > EVENT_BYTES_MAX) return undefined;
+      if (this.#pendingBytes > this.#bytesMax) return undefined;
     }
     return text;
   }
@@ -79,12 +88,15 @@ class WholeLines {
 
 class SseFraming implements Framing {
   readonly #onEvent: OnEvent;
-  readonly #source = new WholeLines();
+  readonly #eventMax: number;
+  readonly #source: WholeLines;
   #name = "";
   #text: string | undefined;
 
-  constructor(onEvent: OnEvent) {
+  constructor(onEvent: OnEvent, eventBytesMax: number) {
     this.#onEvent = onEvent;
+    this.#eventMax = eventBytesMax;
+    this.#source = new WholeLines(eventBytesMax);
   }
 
   push(bytes: Buffer): boolean {
@@ -105,7 +117,7 @@ class SseFraming implements Framing {
       else if (lines.startsWith("data:", from)) {
         const value = fieldValue(lines, from + 5, to);
         this.#text = this.#text === undefined ? value : `${this.#text}\n${value}`;
-        if (this.#text.length > EVENT_BYTES_MAX) return false;
+        if (this.#text.length > this.#eventMax) return false;
       } else if (lines.startsWith("event:", from)) {
         this.#name = fieldValue(lines, from + 6, to);
       }
@@ -131,10 +143,11 @@ function fieldValue(lines: string, from: number, to: number): string {
 
 class NdjsonFraming implements Framing {
   readonly #onEvent: OnEvent;
-  readonly #source = new WholeLines();
+  readonly #source: WholeLines;
 
-  constructor(onEvent: OnEvent) {
+  constructor(onEvent: OnEvent, eventBytesMax: number) {
     this.#onEvent = onEvent;
+    this.#source = new WholeLines(eventBytesMax);
   }
 
   push(bytes: Buffer): boolean {

@@ -2,10 +2,10 @@
  * HTTP on behalf of plugins: any service that the SSRF guard lets through, answers read whole and bounded, connections
  * kept. Follows no redirect. Not for providers, whose client is client.ts.
  */
-import http from "node:http";
-import https from "node:https";
+import type http from "node:http";
 import type { Clock, HttpAnswer, HttpFailure, HttpRequest } from "../plugin/index.ts";
-import { checkUrl, guardedLookup, type Resolve, type SsrfAllow, SsrfError, ssrfAllow } from "./ssrf.ts";
+import { GuardedAgents, reasonOf } from "./guarded-agents.ts";
+import type { Resolve } from "./ssrf.ts";
 
 const TIMEOUT_MS = 10_000;
 const TIMEOUT_MS_MAX = 60_000;
@@ -14,7 +14,6 @@ const BYTES_MAX_MAX = 16_777_216;
 /** Requests of all plugins that may be open; further ones fail at once. */
 const OPEN_MAX = 1000;
 const SOCKETS_PER_ORIGIN_MAX = 64;
-const SOCKETS_FREE_MAX = 64;
 const KEEP_ALIVE_MS = 15_000;
 
 export interface GuardedHttp {
@@ -36,60 +35,35 @@ export interface GuardedHttpOptions {
 /** A kept connection was closed before any of the answer came. */
 const STALE: unique symbol = Symbol("stale");
 
-interface Way {
-  readonly allow: SsrfAllow;
-  readonly plain: http.Agent;
-  readonly secure: https.Agent;
-}
-
-export function guardedHttp(options: GuardedHttpOptions): GuardedHttp {
-  const { clock, resolve } = options;
-  let entries = options.allow;
-  let way = makeWay(entries, resolve);
+export function guardedHttp({ clock, allow, resolve }: GuardedHttpOptions): GuardedHttp {
+  const limits = { idleMs: KEEP_ALIVE_MS, socketsPerOriginMax: SOCKETS_PER_ORIGIN_MAX };
+  let agents = new GuardedAgents({ allow, resolve, ...limits });
   let open = 0;
   return {
     async fetch(url, request = {}) {
-      const target = checkUrl(url, way.allow);
+      const target = agents.check(url);
       if (typeof target === "string") return { failed: "blocked", detail: target };
       if (open >= OPEN_MAX) return { failed: "busy", detail: `${OPEN_MAX} requests are open` };
       open++;
       try {
-        const outcome = await exchange(target, request, way, clock);
+        const outcome = await exchange(target, request, agents, clock);
         // The other side may close a kept connection just when it is used again: that says nothing of the request.
-        return outcome === STALE ? withoutStale(await exchange(target, request, way, clock)) : outcome;
+        return outcome === STALE ? withoutStale(await exchange(target, request, agents, clock)) : outcome;
       } finally {
         open--;
       }
     },
-    allow(next) {
-      if (next.length === entries.length && next.every((entry, n) => entry === entries[n])) return;
-      entries = next;
-      way = makeWay(entries, resolve);
+    allow(entries) {
+      agents = agents.allowing(entries);
     },
-    close() {
-      way.plain.destroy();
-      way.secure.destroy();
-    },
+    close: () => agents.close(),
   };
-}
-
-/** Names are resolved where a socket is made, so that what was checked is what is connected to. */
-function makeWay(entries: readonly string[], resolve: Resolve | undefined): Way {
-  const allow = ssrfAllow(entries);
-  const settings = {
-    lookup: guardedLookup(allow, resolve),
-    keepAlive: true,
-    maxSockets: SOCKETS_PER_ORIGIN_MAX,
-    maxFreeSockets: SOCKETS_FREE_MAX,
-    timeout: KEEP_ALIVE_MS,
-  };
-  return { allow, plain: new http.Agent(settings), secure: new https.Agent(settings) };
 }
 
 function exchange(
   url: URL,
   { method = "GET", headers = {}, body, timeoutMs = TIMEOUT_MS, bytesMax = BYTES_MAX }: HttpRequest,
-  way: Way,
+  agents: GuardedAgents,
   clock: Clock,
 ): Promise<HttpAnswer | HttpFailure | typeof STALE> {
   const longestMs = Math.min(timeoutMs, TIMEOUT_MS_MAX);
@@ -108,9 +82,11 @@ function exchange(
     );
     let request: http.ClientRequest | undefined;
     try {
-      const send = url.protocol === "https:" ? https.request : http.request;
-      const agent = url.protocol === "https:" ? way.secure : way.plain;
-      request = send(url, { method, headers: { "user-agent": "sluice", ...headers }, agent });
+      const way = agents.wayTo(url);
+      request = way.request(url, {
+        ...{ method, agent: way.agent },
+        headers: { "user-agent": "sluice", ...headers },
+      });
     } catch (thrown) {
       return settle(failureOf(thrown));
     }
@@ -150,7 +126,7 @@ function readAnswer(
 }
 
 function failureOf(error: unknown): HttpFailure {
-  if (error instanceof SsrfError) return { failed: "blocked", detail: error.message };
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return { failed: "unreachable", detail: code === "" ? "the connection failed" : code };
+  const reason = reasonOf(error);
+  if ("blocked" in reason) return { failed: "blocked", detail: reason.blocked };
+  return { failed: "unreachable", detail: reason.code === "" ? "the connection failed" : reason.code };
 }

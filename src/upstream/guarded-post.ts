@@ -2,11 +2,11 @@
  * One POST to somebody else's receiver: past the SSRF guard, one attempt, no redirect followed, and of the answer no
  * more than is wanted. For webhooks; nothing here knows what is sent.
  */
-import http from "node:http";
-import https from "node:https";
+import type http from "node:http";
 import { urlToHttpOptions } from "node:url";
 import type { Clock } from "../plugin/index.ts";
-import { checkUrl, guardedLookup, type Resolve, type SsrfAllow, SsrfError, ssrfAllow } from "./ssrf.ts";
+import { GuardedAgents, reasonOf } from "./guarded-agents.ts";
+import type { Resolve } from "./ssrf.ts";
 
 /**
  * A connection is used again while one POST follows the other, and not after a pause: a receiver may close it just
@@ -54,27 +54,25 @@ export interface GuardedPostOptions {
   readonly resolve?: Resolve;
 }
 
-interface Way {
-  readonly entries: readonly string[];
-  readonly allow: SsrfAllow;
-  readonly plain: http.Agent;
-  readonly secure: https.Agent;
-  /** By URL; a text says why it may not be posted to. */
-  readonly targets: Map<string, Target | string>;
-}
-
-interface Target {
-  readonly request: typeof http.request;
-  readonly options: http.RequestOptions;
-}
+/** A URL that was read; a text says why it may not be posted to. */
+type Target = { readonly request: typeof http.request; readonly options: http.RequestOptions } | string;
 
 export function guardedPost({ clock, allow, resolve }: GuardedPostOptions): GuardedPost {
-  let way = makeWay(allow, resolve);
+  let agents = new GuardedAgents({ allow, resolve, idleMs: IDLE_MS });
   let closed = false;
+  const targets = new Map<string, Target>();
+  const targetOf = (url: string): Target => {
+    let target = targets.get(url);
+    if (target !== undefined) return target;
+    target = openTarget(agents, url);
+    if (targets.size >= TARGETS_MAX) targets.clear();
+    targets.set(url, target);
+    return target;
+  };
   return {
     post(url, headers, body, limits) {
       if (closed) return Promise.resolve(unsent("closed"));
-      const target = targetOf(url, way);
+      const target = targetOf(url);
       if (typeof target === "string") return Promise.resolve(unsent(blocked(target)));
       const { request, options } = target;
       const start = (): http.ClientRequest =>
@@ -82,41 +80,22 @@ export function guardedPost({ clock, allow, resolve }: GuardedPostOptions): Guar
       return exchange(start, body, limits, clock);
     },
     allow(entries) {
-      if (entries.length === way.entries.length && entries.every((one, n) => one === way.entries[n])) return;
-      way = makeWay(entries, resolve);
+      const next = agents.allowing(entries);
+      if (next !== agents) targets.clear();
+      agents = next;
     },
     close() {
       closed = true;
-      way.plain.destroy();
-      way.secure.destroy();
+      agents.close();
     },
   };
 }
 
-/** Names are resolved where a connection is made, so that what was checked is what is connected to. */
-function makeWay(entries: readonly string[], resolve: Resolve | undefined): Way {
-  const allow = ssrfAllow(entries);
-  const settings = { lookup: guardedLookup(allow, resolve), keepAlive: true, timeout: IDLE_MS };
-  const agents = { plain: new http.Agent(settings), secure: new https.Agent(settings) };
-  return { entries, allow, ...agents, targets: new Map() };
-}
-
-function targetOf(url: string, way: Way): Target | string {
-  const known = way.targets.get(url);
-  if (known !== undefined) return known;
-  const checked = checkUrl(url, way.allow);
-  const target = typeof checked === "string" ? checked : openTarget(checked, way);
-  if (way.targets.size >= TARGETS_MAX) way.targets.clear();
-  way.targets.set(url, target);
-  return target;
-}
-
-function openTarget(url: URL, { plain, secure }: Way): Target {
-  const isSecure = url.protocol === "https:";
-  return {
-    request: isSecure ? https.request : http.request,
-    options: { ...urlToHttpOptions(url), method: "POST", agent: isSecure ? secure : plain },
-  };
+function openTarget(agents: GuardedAgents, url: string): Target {
+  const checked = agents.check(url);
+  if (typeof checked === "string") return checked;
+  const { request, agent } = agents.wayTo(checked);
+  return { request, options: { ...urlToHttpOptions(checked), method: "POST", agent } };
 }
 
 function exchange(
@@ -162,9 +141,9 @@ function exchange(
 }
 
 function failure(thrown: unknown): string {
-  if (thrown instanceof SsrfError) return blocked(thrown.message);
-  const code = thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
-  return code === "" ? "unreachable" : `unreachable (${code})`;
+  const reason = reasonOf(thrown);
+  if ("blocked" in reason) return blocked(reason.blocked);
+  return reason.code === "" ? "unreachable" : `unreachable (${reason.code})`;
 }
 
 function blocked(why: string): string {

@@ -2,15 +2,14 @@
  * One POST to an upstream MCP server: past the SSRF guard, its answer as one JSON message or as an event stream of
  * messages, bounded in bytes and time. Knows JSON, and nothing of what the messages mean.
  */
-import http from "node:http";
-import https from "node:https";
+import type http from "node:http";
 import type { Clock } from "../plugin/index.ts";
+import { ANSWER_BYTES_MAX } from "./answer-body.ts";
 import { framing } from "./framing.ts";
+import { GuardedAgents, reasonOf } from "./guarded-agents.ts";
 import { type JsonHeaders, type JsonMap, messageOf } from "./mcp-client-wire.ts";
-import { checkUrl, guardedLookup, type Resolve, SsrfError, ssrfAllow } from "./ssrf.ts";
+import type { Resolve } from "./ssrf.ts";
 
-/** Of one answer, all messages of a stream together. */
-const BYTES_MAX = 16 * 1024 * 1024;
 /** Connections to one server; further POSTs wait for one. */
 const SOCKETS_MAX = 64;
 const KEEP_ALIVE_MS = 15_000;
@@ -54,19 +53,10 @@ export interface McpPost {
   close(): void;
 }
 
-export function mcpPost({ url, allow: entries, clock, resolve }: McpPostOptions): McpPost {
-  const allow = ssrfAllow(entries);
-  const target = checkUrl(url, allow);
-  const isSecure = typeof target !== "string" && target.protocol === "https:";
-  // Names are resolved where a socket is made, so that what was checked is what is connected to.
-  const settings = {
-    lookup: guardedLookup(allow, resolve),
-    keepAlive: true,
-    maxSockets: SOCKETS_MAX,
-    timeout: KEEP_ALIVE_MS,
-  };
-  const agent = isSecure ? new https.Agent(settings) : new http.Agent(settings);
-  const begin = isSecure ? https.request : http.request;
+export function mcpPost({ url, allow, clock, resolve }: McpPostOptions): McpPost {
+  const limits = { idleMs: KEEP_ALIVE_MS, socketsPerOriginMax: SOCKETS_MAX };
+  const agents = new GuardedAgents({ allow, resolve, ...limits });
+  const target = agents.check(url);
   return {
     send(sent) {
       if (typeof target === "string")
@@ -79,9 +69,10 @@ export function mcpPost({ url, allow: entries, clock, resolve }: McpPostOptions)
         ...sent.headers,
         "content-length": String(Buffer.byteLength(body)),
       };
-      return new Posting(sent, clock, () => begin(target, { method, agent, headers }));
+      const { request, agent } = agents.wayTo(target);
+      return new Posting(sent, clock, () => request(target, { method, agent, headers }));
     },
-    close: () => agent.destroy(),
+    close: () => agents.close(),
   };
 }
 
@@ -136,16 +127,19 @@ class Posting implements McpPosting {
     const { statusCode: status = 0, headers } = response;
     const end: McpEnd = { status, headers };
     const isStream = headers["content-type"]?.toLowerCase().startsWith("text/event-stream") === true;
-    const events = framing("sse", (_name, text) => {
+    const take = (text: string): void => {
       if (this.#take(text)) this.#done(end, response);
-    });
+    };
+    // A result comes in one event: it may be as large as a whole answer.
+    const events = framing("sse", (_name, text) => take(text), ANSWER_BYTES_MAX);
     const parts: Buffer[] = [];
     let bytes = 0;
     response.on("data", (part: Buffer) => {
       bytes += part.length;
-      if (bytes > BYTES_MAX) this.#fail("the answer is too large");
-      else if (!isStream) parts.push(part);
-      else if (!events.push(part)) this.#fail("an event of the answer is too large");
+      // All messages of a stream together.
+      if (bytes > ANSWER_BYTES_MAX) this.#fail("the answer is too large");
+      else if (isStream) events.push(part);
+      else parts.push(part);
     });
     response.on("error", (error) => this.#fail(shortly(error)));
     response.on("end", () => {
@@ -191,7 +185,7 @@ class Posting implements McpPosting {
 }
 
 function shortly(error: unknown): string {
-  if (error instanceof SsrfError) return `blocked: ${error.message}`;
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return code === "" ? "unreachable" : `unreachable (${code})`;
+  const reason = reasonOf(error);
+  if ("blocked" in reason) return `blocked: ${reason.blocked}`;
+  return reason.code === "" ? "unreachable" : `unreachable (${reason.code})`;
 }

@@ -47,6 +47,7 @@ export interface McpRequest {
   readonly named?: string;
   /** More headers for a stateless server. */
   readonly more?: JsonHeaders;
+  readonly traceparent?: string | undefined;
   readonly onProgress?: ((progress: UpstreamProgress) => void) | undefined;
   /** Handed the way to give the request up, as soon as it is under way. */
   readonly onStart?: (cancel: () => void) => void;
@@ -140,7 +141,7 @@ export class McpSession {
   }
 
   async #exchange(
-    { method, params, named, more, timeoutMs, onProgress, onStart }: McpRequest,
+    { method, params, named, more, traceparent, timeoutMs, onProgress, onStart }: McpRequest,
     dialect: Dialect,
   ): Promise<Exchanged> {
     const id = ++this.#lastId;
@@ -158,7 +159,11 @@ export class McpSession {
     };
     const token = onProgress === undefined ? undefined : id;
     const body = JSON.stringify({ jsonrpc: "2.0", id, method, params: withEnvelope(params, dialect, token) });
-    const headers = { ...dialectHeaders(dialect, method, named), ...(dialect.stateless ? more : {}) };
+    const headers = {
+      ...dialectHeaders(dialect, method, named),
+      ...(dialect.stateless ? more : {}),
+      ...(traceparent === undefined ? {} : { traceparent }),
+    };
     const posting = this.#send({ method: "POST", body, headers, timeoutMs, onMessage });
     onStart?.(() => {
       posting.cancel();

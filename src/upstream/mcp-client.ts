@@ -52,6 +52,8 @@ export interface McpClientOptions {
 export interface UpstreamCall {
   readonly tool: string;
   readonly args: JsonMap;
+  /** Sent along as the header of that name. */
+  readonly traceparent: string | undefined;
   readonly onProgress: ((progress: UpstreamProgress) => void) | undefined;
   /** Handed the way to give the call up, as soon as it is under way. */
   onStart(cancel: () => void): void;
@@ -96,7 +98,7 @@ class Client implements McpClient {
     return this.#listing;
   }
 
-  async call({ tool, args, onProgress, onStart }: UpstreamCall): Promise<UpstreamOutcome> {
+  async call({ tool, args, traceparent, onProgress, onStart }: UpstreamCall): Promise<UpstreamOutcome> {
     const known = this.#tools.find(({ name }) => name === tool);
     const outcome = await this.#session.request({
       method: "tools/call",
@@ -104,6 +106,7 @@ class Client implements McpClient {
       timeoutMs: undefined,
       named: tool,
       more: argumentHeaders(known?.inputSchema, args),
+      traceparent,
       onProgress,
       onStart,
     });

@@ -2,7 +2,7 @@
  * Turns a WireFormat (pure translation) into a Provider that asks over HTTP: sockets, timeouts, framing, and what
  * counts as a failure, once for all formats. Nothing here knows a vendor.
  */
-import { traceParentOf } from "../base/trace-context.ts";
+import { passedOn } from "../base/trace-context.ts";
 import type { Credential, Exchange, Provider, WireFormat } from "../plugin/index.ts";
 import { ANSWER_BYTES_MAX } from "./answer-body.ts";
 import type { UpstreamClient, UpstreamLimits } from "./client.ts";
@@ -56,8 +56,4 @@ export function wireProvider(
     },
     ...(format.unsupported !== undefined && { unsupported: format.unsupported.bind(format) }),
   };
-}
-
-function passedOn(x: Exchange): string | undefined {
-  return traceParentOf(x.headers["traceparent"])?.text;
 }

@@ -6,8 +6,8 @@
 import { randomUUID } from "node:crypto";
 import { writeSync } from "node:fs";
 import { systemClock } from "../../src/base/clock.ts";
+import type { StateStore } from "../../src/plugin/index.ts";
 import { fileStore } from "../../src/state/file.ts";
-import type { StateStore } from "../../src/state/store.ts";
 import { rate, spend } from "../../src/testing/store-claims.ts";
 import { listeningLog } from "../state/file-kit.ts";
 import { auditRecordOf, overrideOf } from "../state/life.ts";
@@ -41,7 +41,8 @@ async function tellWhatIsThere(store: StateStore, known: readonly string[]): Pro
     turns.push([id, typeof session === "object" ? session.history.length : session]);
     if (typeof session === "object") session.close();
   }
-  const overrides = (await store.overrides.list()).map(({ key, value }) => [key, value]);
+  const listed = await store.overrides.list();
+  const overrides = listed === "unavailable" ? [] : listed.map(({ key, value }) => [key, value]);
   const audit = (await store.audit.query({ limit: 1000 })).map(({ id }) => id);
   say("found", JSON.stringify({ sums, turns, overrides, audit, health: await store.health() }));
 }

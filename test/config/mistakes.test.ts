@@ -219,3 +219,32 @@ test("warnings leave the configuration usable", async (t) => {
     "W0104 15:89 projects[0].endpoints[0].top_p",
   ]);
 });
+
+test("an address that has the form of a URL and is none is found before anybody asks for it", async (t) => {
+  const lines = (url: string) => `    webhooks:
+      - { name: w, secret: "\${env:KEY}", url: "${url}" }
+    mcp_servers:
+      - { name: m, url: "${url}" }
+    oauth_connections:
+      - { name: o, client_id: c, client_secret: "\${env:KEY}", token_url: "${url}" }
+    proxy_endpoints:
+      - { slug: p, upstream_url: "${url}" }
+    credentials:
+      - { name: c, provider: mock, base_url: "${url}" }
+`;
+  const faulty = async (url: string): Promise<readonly string[]> => {
+    const folder = folderOf(t, { "gateway.config.yaml": projectOf(lines(url)) });
+    return (await folder.load({ env: { KEY: "k" } })).errors.map(brief);
+  };
+  const places = [
+    "E0105 7:47 projects[0].webhooks[0].url",
+    "E0105 9:25 projects[0].mcp_servers[0].url",
+    "E0105 11:74 projects[0].oauth_connections[0].token_url",
+    "E0105 13:34 projects[0].proxy_endpoints[0].upstream_url",
+    "E0105 15:46 projects[0].credentials[0].base_url",
+  ];
+  // The last two: no host to tell from a port, and what the schema's pattern refuses by itself.
+  for (const host of ["siem.example:99999", "[::1", "1.2.3.256", "who:pass@siem.example", ":80", "a b"])
+    assert.deepEqual([...(await faulty(`https://${host}/hook`))].sort(), [...places].sort(), host);
+  assert.deepEqual(await faulty("https://siem.example:8443/hook?a=b"), []);
+});

@@ -1,6 +1,7 @@
 /** prompt_injection: attacks of each family, harmless texts that sound like them, and the limits of its work. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { foldedText } from "../../plugins/plain-text.ts";
 import promptInjection from "../../plugins/prompt-injection.ts";
 import { RULES } from "../../plugins/prompt-injection-rules.ts";
 import { growth, judgeOf } from "./guardrail-kit.ts";
@@ -138,10 +139,11 @@ test("an answer is refused in the words for answers", () => {
   );
 });
 
-test("every head of every rule is reachable, and every tail is a valid expression", () => {
-  for (const { heads, tail, weight } of RULES) {
+test("every head of every rule is reachable, and what stands around it a valid expression", () => {
+  for (const { heads, before = "", tail, weight } of RULES) {
     assert.ok(weight > 0 && weight <= 1);
-    assert.doesNotThrow(() => new RegExp(tail, "y"));
+    for (const source of [`(?<=${before})`, tail])
+      assert.doesNotThrow(() => new RegExp(foldedText(source), "y"), source);
     for (const head of heads.split("|")) assert.match(head, /^\S/, `head "${head}" in "${heads}"`);
   }
 });

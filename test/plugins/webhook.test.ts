@@ -13,6 +13,7 @@ import {
   testGuardrail,
 } from "sluice/testing";
 import webhook from "../../plugins/webhook.ts";
+import { ConfigError } from "../../src/index.ts";
 import { assertAnswered, assertRefused, until } from "../spec/kit/client.ts";
 import { echoEntry } from "../spec/kit/config.ts";
 import { textOf } from "../spec/kit/event-stream.ts";
@@ -137,6 +138,18 @@ test("a private address that network.allow does not name is never asked", async 
   assertRefused(await g.call({ message: "hello" }), 422, FAILED);
   assert.equal(g.judge.requests.length, 0);
   assert.ok(g.lines.some((line) => line.includes("127.0.0.1 is a loopback address")));
+});
+
+test("an address that is no URL is refused when the configuration is loaded, at its guardrail", async (t) => {
+  const guardrails = [{ use: "webhook", url: "https://judge.example:99999/" }];
+  await assert.rejects(startGateway(t, { endpoint: echoEntry({ guardrails }) }), (error: unknown) => {
+    assert.ok(error instanceof ConfigError);
+    const [fault] = error.errors;
+    assert.equal(fault?.code, "E0900");
+    assert.match(fault.message, /url is no URL/);
+    assert.ok(fault.line > 1, "it names the line");
+    return true;
+  });
 });
 
 test("a streamed answer is held to its window, and masked before the client sees it", async (t) => {

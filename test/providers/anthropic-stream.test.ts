@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { anthropic } from "../../providers/anthropic.ts";
-import { PaddedText } from "../../providers/wire/padded-text.ts";
-import type { ChatChunk } from "../../src/plugin/index.ts";
+import { type ChatChunk, PlainEvents } from "../../src/plugin/index.ts";
 import { args, blockStart, blockStop, boil, delta, end, say, start } from "./anthropic-events.ts";
 import { brief, countingHost, formatOf, streamOf } from "./chat-format.ts";
 
@@ -73,13 +72,13 @@ test("texts are read right whatever they hold and however their events are padde
 });
 
 test("once a text was read, those of the same shape are read without the rest, however padded", () => {
-  const plain = new PaddedText();
+  const plain = new PlainEvents();
   const first = '{"say":{"text":"a"}}';
-  assert.equal(plain.of(first), undefined);
+  assert.equal(plain.textOf(first), undefined);
   plain.learn(first, "a", (event) => JSON.parse(event).say.text);
-  for (const event of [first, '{"say":{"text":"a"}   }']) assert.equal(plain.of(event), "a");
+  for (const event of [first, '{"say":{"text":"a"}   }']) assert.equal(plain.textOf(event), "a");
   for (const event of ['{"say": {"text":"a"}}', '{"say":{"text":"a"}}}}', '{"say":{"text":7}}', "{}", ""]) {
-    assert.equal(plain.of(event), undefined, event);
+    assert.equal(plain.textOf(event), undefined, event);
   }
 });
 

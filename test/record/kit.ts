@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { Webhook } from "standardwebhooks";
+import type { StateStore } from "../../src/plugin/index.ts";
 import type { AuditEvent, AuditTrail } from "../../src/record/audit.ts";
 import { createAuditTrail } from "../../src/record/audit.ts";
 import { DeliveryLog, type DeliveryRecord } from "../../src/record/deliveries.ts";
@@ -11,7 +12,6 @@ import type { WebhookProject, WebhookSettings } from "../../src/record/webhook-l
 import { deliveryMetrics } from "../../src/record/webhook-metrics.ts";
 import { Webhooks } from "../../src/record/webhooks.ts";
 import { memoryStore } from "../../src/state/memory.ts";
-import type { StateStore } from "../../src/state/store.ts";
 import {
   type FakeUpstream,
   fakeUpstream,

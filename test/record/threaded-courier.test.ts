@@ -134,7 +134,7 @@ test("records stay readable when the webhook is switched off, and the thread end
   desk.courier.configure([projectOf()], ALLOW);
   // What Node says of one that has ended.
   await until(() => desk.workers[0]?.threadId === -1, "the thread ends");
-  assert.deepEqual(await desk.courier.query({ limit: 10 }), []);
+  assert.deepEqual(await desk.courier.query({ limit: 10 }), [sent], "readable without any thread");
   desk.courier.configure([projectOf(webhook)], ALLOW);
   desk.courier.notify(recordOf());
   await siem.received(2);
@@ -188,6 +188,34 @@ test("a thread that dies is replaced, and what it had not delivered is counted a
   desk.clock.advance(50);
   await siem.received(2);
   assert.deepEqual(siem.requests.map(targetOf), ["under way", "meanwhile"]);
+  assert.equal(desk.workers.length, 2);
+});
+
+test("records of deliveries outlive the thread that made them", async (t) => {
+  const desk = openDesk(t);
+  const siem = await receiver(t);
+  desk.courier.configure([projectOf(webhookOf(siem.url))], ALLOW);
+  const first = await desk.courier.sendTest(PROJECT_UUID, "siem", ASKER);
+  await desk.workers[0]?.terminate();
+  await until(() => desk.clock.pendingTimers() === 1, "the death is heard of");
+  assert.deepEqual(await desk.courier.query({ limit: 10 }), [first]);
+  desk.clock.advance(50);
+  const second = await desk.courier.sendTest(PROJECT_UUID, "siem", ASKER);
+  assert.deepEqual(await desk.courier.query({ limit: 10 }), [second, first]);
+});
+
+test("what a retired thread still delivers is found in the records of the next", async (t) => {
+  const desk = openDesk(t);
+  let letGo = (): void => {};
+  const siem = await receiver(t, (response) => (letGo = () => void response.writeHead(204).end()));
+  const project = projectOf(webhookOf(siem.url));
+  desk.courier.configure([project], ALLOW);
+  desk.courier.notify(recordOf({ target: "under way" }));
+  await siem.received(1);
+  desk.courier.configure([], ALLOW);
+  desk.courier.configure([project], ALLOW);
+  letGo();
+  await until(async () => (await desk.courier.query({ limit: 10 })).length === 1, "its record is there");
   assert.equal(desk.workers.length, 2);
 });
 

@@ -3,12 +3,13 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { TestContext } from "node:test";
 import { createGateway } from "../../src/index.ts";
 import { type RedisServer, skipWithoutRedis, startRedis } from "../state/redis-server.ts";
 import { type Answer, assertAnswered, assertRefused, at, Client, until } from "./kit/client.ts";
-import { configOf, echoEntry, hashOf, PROJECT } from "./kit/config.ts";
+import { configOf, echoEntry, hashOf, PROJECT, TOKENS } from "./kit/config.ts";
 import { type Harness, startGateway } from "./kit/gateway.ts";
-import { callTool, contentOf, WITH_CONTROL } from "./kit/rpc.ts";
+import { assertRpcError, callTool, contentOf, WITH_CONTROL } from "./kit/rpc.ts";
 import { verifies } from "./verifies.ts";
 
 const SEVEN = "gw_live_seven0Of9";
@@ -99,3 +100,46 @@ verifies("control.lasting", "on Redis, a change in one replica is one in all, wi
   );
   await seen(at(made, "token"), 404);
 });
+
+/** A gateway that starts while Redis is lost, which knows that token 7 is revoked. Redis is back when it is started. */
+async function startedBlind(t: TestContext, on_unavailable: "deny" | "allow") {
+  const redis = await startRedis({ isDurable: true });
+  t.after(() => redis.stop());
+  const state = { driver: "redis", url: redis.url, key_prefix: "blind", on_unavailable };
+  const before = await startGateway(t, parts(state));
+  contentOf(await callTool(before.client, "gw_revoke_token", { token_id: 7 }));
+  await redis.kill();
+  const { client } = await startGateway(t, parts(state));
+  return { redis, client };
+}
+
+verifies(
+  "control.revoke.unread",
+  "a gateway that starts without Redis lets nobody in before it has read what was revoked",
+  async (t) => {
+    if (skipWithoutRedis !== false) return t.skip(skipWithoutRedis);
+    const { redis, client } = await startedBlind(t, "deny");
+    for (const token of [SEVEN, TOKENS.web])
+      assertRefused(await call(client, token), 503, "The state store is not available.");
+    assertRefused(await call(client, TOKENS.unknown), 401, "Invalid or revoked token.");
+    for (const tool of ["gw_list_overrides", "gw_export_backup", "gw_revoke_token"]) {
+      const args = tool === "gw_revoke_token" ? { token_id: 7 } : {};
+      assertRpcError(await callTool(client, tool, args), -32603, /state store is not available/);
+    }
+    await redis.start();
+    await until(async () => (await call(client, TOKENS.web)).status === 200, "it lets callers in");
+    assertRefused(await call(client, SEVEN), 401, "Invalid or revoked token.");
+  },
+);
+
+verifies(
+  "control.revoke.unread",
+  "with on_unavailable: allow calls pass meanwhile, and a revocation holds once Redis is back",
+  async (t) => {
+    if (skipWithoutRedis !== false) return t.skip(skipWithoutRedis);
+    const { redis, client } = await startedBlind(t, "allow");
+    assertAnswered(await call(client, TOKENS.web));
+    await redis.start();
+    await until(async () => (await call(client, SEVEN)).status === 401, "the revocation is known");
+  },
+);

@@ -455,6 +455,7 @@ verifies(
       [...create({ monthly_budget_usd_cap: -1 }), /^Argument 'monthly_budget_usd_cap': /],
       [...create({ monthly_budget_usd_cap: "1e3" }), /^Argument 'monthly_budget_usd_cap': /],
       [...create({ expires_at: "tomorrow" }), /^Argument 'expires_at': /],
+      [...create({ expires_at: "Jan 1 2031" }), /^Argument 'expires_at': /],
       [...create({ expires_at: "2020-01-01T00:00:00Z" }), /^Argument 'expires_at': .*future/],
       ["gw_rotate_token", {}, /^Argument 'token_id' is required\.$/],
       ["gw_rotate_token", { token_id: "nobody" }, /^Argument 'token_id': there is no token 'nobody'/],

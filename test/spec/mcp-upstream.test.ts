@@ -7,8 +7,9 @@ import {
   type ScriptedAnswer,
   type UpstreamRequest,
 } from "../../src/testing/fake-upstream.ts";
+import { spend } from "../../src/testing/store-claims.ts";
 import { at, until } from "./kit/client.ts";
-import { echoEntry } from "./kit/config.ts";
+import { echoEntry, hashOf, PROJECT } from "./kit/config.ts";
 import { type Closer, type Harness, startGateway } from "./kit/gateway.ts";
 import {
   AGENT,
@@ -129,6 +130,19 @@ verifies("mcp.upstream.call", "a call goes on as it came, and its result comes b
   assert.deepEqual(at(server.last("tools/call").message, "params"), { name: "search", arguments: args });
 });
 
+verifies("mcp.upstream.call", "a result in one event may be as large as a whole answer", async (t) => {
+  const server = await mcpServer(t, LEGACY);
+  const { client } = await inFrontOf(t, { docs: server.url });
+  await use(client, "docs__search");
+  const large = "x".repeat(5 * 1024 * 1024);
+  server.answer((response, request) => {
+    const id = at(JSON.parse(request.body), "id");
+    eventsOf({ jsonrpc: "2.0", id, result: text(large).result })(response, request);
+  });
+  const answer = await use(client, "docs__search");
+  assert.ok(at(answer.json, "result", "content", 0, "text") === large);
+});
+
 verifies("mcp.upstream.call", "progress is passed on while the call goes on", async (t) => {
   const server = await mcpServer(t, LEGACY);
   const { client } = await inFrontOf(t, { docs: server.url });
@@ -175,7 +189,7 @@ verifies(
   "rpc.code.internal.upstream",
   "a server that is unreachable or answers garbage is -32603",
   async (t) => {
-    const large = JSON.stringify("x".repeat(17 * 1024 * 1024));
+    const large = JSON.stringify("x".repeat(33 * 1024 * 1024));
     const deep = `{"jsonrpc":"2.0","id":3,"result":{"content":${"[".repeat(5000)}${"]".repeat(5000)}}}`;
     const cases: [string, Script, RegExp][] = [
       ["no JSON", { ...LEGACY, "tools/call": { status: 200, text: "<html>" } }, /malformed/],
@@ -368,6 +382,57 @@ verifies(
     assert.equal(server.last("tools/call").request.headers["mcp-name"], "=?base64?c8O4aw==?=");
   },
 );
+
+verifies(
+  "http.traceparent",
+  "a client's trace context reaches the server that its call is for",
+  async (t) => {
+    const server = await mcpServer(t, LEGACY);
+    const { client } = await inFrontOf(t, { docs: server.url });
+    const traceparent = "00-5b8aa5a2d2c872e8321cf37308d69df2-051581bf3cb55c13-01";
+    await use(client, "docs__search", {}, { headers: { traceparent } });
+    assert.equal(server.last("tools/call").request.headers["traceparent"], traceparent);
+    assert.equal(
+      server.last("initialize").request.headers["traceparent"],
+      undefined,
+      "others' calls wait too",
+    );
+    await use(client, "docs__search");
+    assert.equal(server.last("tools/call").request.headers["traceparent"], undefined);
+  },
+);
+
+verifies("mcp.upstream.chain", "the token's cap is looked at before a call is passed on", async (t) => {
+  const server = await mcpServer(t, LEGACY);
+  const token = "gw_live_capped0Agent6";
+  const capped = { id: 9, name: "capped", hash: hashOf(token), scopes: ["mcp"], monthly_budget_usd_cap: 1 };
+  const mcp_servers = [{ name: "team docs", url: server.url }];
+  const { client, gateway, lines } = await startGateway(
+    t,
+    bridgeParts({ endpoint: echoEntry({}), project: { mcp_servers }, tokens: [capped] }),
+  );
+  const call = () => use(client, "team-docs__search", {}, { token });
+  assert.equal(at((await call()).json, "result", "content", 0, "text"), "found");
+  const admission = await gateway.store.admit("someone", [spend(`spend:token:${PROJECT}/9`, 0)]);
+  assert.ok(admission.admitted && admission.reservation !== undefined);
+  await gateway.store.settle(admission.reservation, 1e9);
+  const asked = server.requests.length;
+  const refused = await call();
+  assertRpcError(refused, -32000, /^Token monthly budget would be exceeded/);
+  assert.equal(at(refused.json, "error", "data", "status"), 402);
+  assert.equal(server.requests.length, asked);
+  await until(() => gateway.openCalls === 0, "both calls have ended");
+  const logged = lines
+    .map((line): unknown => JSON.parse(line))
+    .filter((line) => at(line, "surface") === "mcp");
+  assert.deepEqual(
+    logged.map((line) => [at(line, "endpoint"), at(line, "status"), at(line, "token_id")]),
+    [
+      ["team-docs", 200, "9"],
+      ["team-docs", 402, "9"],
+    ],
+  );
+});
 
 verifies("mcp.upstream.eras", "one bridge may stand behind another", async (t) => {
   const back = await startGateway(

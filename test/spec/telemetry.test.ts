@@ -8,6 +8,7 @@ import { assertAnswered, assertRefused, until } from "./kit/client.ts";
 import { type Collector, type SeenSpan, startCollector } from "./kit/collector.ts";
 import { PROJECT, PROVIDER_KEY, TOKENS } from "./kit/config.ts";
 import { type Closer, type Harness, type StartOptions, startGateway } from "./kit/gateway.ts";
+import { bridgeParts, INITIALIZED, mcpServer, text, use } from "./kit/mcp.ts";
 import { verifies } from "./verifies.ts";
 
 const hello = { message: "Hello" };
@@ -225,6 +226,16 @@ verifies(
     assert.equal(refused?.attributes["error.type"], "token_invalid");
   },
 );
+
+verifies("telemetry.otlp", "an upstream MCP server gets the call's span as its parent", async (t) => {
+  const server = await mcpServer(t, { initialize: INITIALIZED, "tools/call": text("found") });
+  const project = { mcp_servers: [{ name: "docs", url: server.url }] };
+  const { g, spans } = await startTraced(t, {}, bridgeParts({ project }));
+  assert.equal((await use(g.client, "docs__search")).status, 200);
+  const [span] = await spans(1);
+  const sent = server.last("tools/call").request.headers["traceparent"];
+  assert.equal(sent, `00-${span?.traceId}-${span?.spanId}-01`);
+});
 
 verifies(
   "telemetry.otlp",

@@ -157,7 +157,7 @@ const BAD: readonly (readonly [fields: Record<string, unknown>, error: string])[
   [{ messages: ["hi"] }, "Field 'messages[0]' must be an object."],
   [
     { messages: [{ role: "robot", content: "x" }] },
-    "Field 'messages[0].role' must be one of system, developer, user, assistant, tool.",
+    "Field 'messages[0].role' must be one of system, developer, user, assistant, tool, function.",
   ],
   [{ messages: [{ role: "user" }] }, "Field 'messages[0].content' must be a string or an array of parts."],
   [

@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import type { Admission, StateStore, StoreClaim } from "../../src/plugin/index.ts";
 import { isPromise } from "../../src/plugin/index.ts";
 import { memoryStore } from "../../src/state/memory.ts";
-import type { Admission, StateStore, StoreClaim } from "../../src/state/store.ts";
 import { HOUR_MS, MINUTE_MS, rate, spend } from "../../src/testing/store-claims.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { countingRandom } from "./counting-random.ts";

@@ -3,9 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import type { Logger } from "../../src/plugin/index.ts";
+import type { Logger, StateStore } from "../../src/plugin/index.ts";
 import { type FileStoreOptions, fileStore } from "../../src/state/file.ts";
-import type { StateStore } from "../../src/state/store.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { countingRandom } from "./counting-random.ts";
 

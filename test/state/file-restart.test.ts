@@ -1,7 +1,7 @@
 /** What the file store keeps from one process to the next, and what it makes of files that are not as they were. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StateStore } from "../../src/state/store.ts";
+import type { StateStore } from "../../src/plugin/index.ts";
 import { HOUR_MS, MINUTE_MS, rate, spend } from "../../src/testing/store-claims.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { verifies } from "../spec/verifies.ts";

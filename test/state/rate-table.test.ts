@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import type { StoreClaim } from "../../src/plugin/index.ts";
 import { RateTable } from "../../src/state/rate-table.ts";
-import type { StoreClaim } from "../../src/state/store.ts";
 import { HOUR_MS, MINUTE_MS, rate } from "../../src/testing/store-claims.ts";
 
 function take(table: RateTable, claims: readonly StoreClaim[], nowMs: number) {

@@ -1,9 +1,9 @@
 /** What the redis store does when its server is lost, silent, full or back again, and when only an answer is lost. */
 import assert from "node:assert/strict";
 import { monthOf } from "../../src/base/month.ts";
+import type { Reservation, StateStore } from "../../src/plugin/index.ts";
 import { ENDS_MAX } from "../../src/state/redis/ledger.ts";
 import type { RedisStoreOptions } from "../../src/state/redis.ts";
-import type { Reservation, StateStore } from "../../src/state/store.ts";
 import { rate, spend } from "../../src/testing/store-claims.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { type CuttingProxy, cuttingProxy } from "./redis-proxy.ts";
@@ -254,6 +254,23 @@ redis.test("what was revoked stays revoked, and audit records wait, while the se
     assert.equal(await store.overrides.put({ ...override, key: "token:2" }), false);
     await back;
     assert.deepEqual(await store.audit.query({ limit: 9 }), [auditRecord(2), auditRecord(1)]);
+  }),
+);
+
+redis.test("a list of overrides that could not be read is told of when the server is back", () =>
+  throughProxy({}, async (store, _log, proxy) => {
+    const override = { key: "token:1", value: false, replaced: true, actor: "ops", setAtMs: 1 };
+    assert.equal(await store.overrides.put(override), true);
+    const read = new Promise((resolve) => {
+      store.overrides.watch(async () => {
+        const listed = await store.overrides.list();
+        if (listed !== "unavailable") resolve(listed);
+      });
+    });
+    cutOnce(proxy);
+    await store.audit.append([auditRecord(1)]);
+    assert.equal(await store.overrides.list(), "unavailable");
+    assert.deepEqual(await read, [override]);
   }),
 );
 

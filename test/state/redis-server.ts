@@ -9,9 +9,8 @@ import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import type { Logger, Random } from "../../src/plugin/index.ts";
+import type { AuditRecord, Logger, Random, StateStore } from "../../src/plugin/index.ts";
 import { type RedisStoreOptions, redisStore } from "../../src/state/redis.ts";
-import type { AuditRecord, StateStore } from "../../src/state/store.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 
 const isThere = spawnSync("redis-server", ["--version"]).status === 0;

@@ -1,8 +1,8 @@
 /** The ledger's bounds, and what it says to amounts that are none. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Reservation } from "../../src/plugin/index.ts";
 import { SpendLedger } from "../../src/state/spend-ledger.ts";
-import type { Reservation } from "../../src/state/store.ts";
 import { spend } from "../../src/testing/store-claims.ts";
 
 const NOVEMBER_MS = Date.UTC(2026, 10, 3);

@@ -6,28 +6,32 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { LLMock } from "@copilotkit/aimock";
 import Instructor from "@instructor-ai/instructor";
 import { ChatOpenAI, OpenAIEmbeddings } from "@langchain/openai";
+import { FunctionTool } from "@llamaindex/core/tools";
+import { OpenAI as LlamaIndex, OpenAIEmbedding } from "@llamaindex/openai";
 import { generateText, jsonSchema, Output, streamText, tool } from "ai";
 import OpenAI, { APIError } from "openai";
 import { z } from "zod";
+import { at } from "../spec/kit/at.ts";
 import { hashOf, PROJECT } from "../spec/kit/config.ts";
-import { startGateway } from "../spec/kit/gateway.ts";
+import { type Closer, startGateway } from "../spec/kit/gateway.ts";
+import {
+  aliasFor,
+  credentialsFor,
+  EMBEDDING,
+  KETTLE,
+  PORT,
+  STOVE,
+  startImitation,
+  TIDE,
+  USED,
+  VECTOR,
+} from "./imitation.ts";
 
 const TOKEN = "gw_live_client0Of0Wrapper";
-/** Aliases by provider, with what comes between the imitation's address and the paths that an adapter adds. */
-const UNDER = { openai: "/v1", anthropic: "", google: "", mistral: "/v1", ollama: "", cohere: "" } as const;
-const ALIASES = Object.keys(UNDER);
-/** Those whose embeddings the imitation has as they have them. */
-const EMBEDDING = ["openai", "mistral", "cohere"];
+const ALIASES = ["openai", "anthropic", "google", "mistral", "ollama", "cohere"] as const;
 
-const KETTLE = "The kettle is on, and the tea is nearly ready.";
-const TIDE = { name: "get_tide", arguments: '{"port":"Brest"}' };
-const PORT = { name: "get_wind", arguments: '{"port":"Lorient"}' };
-const STOVE = { kettle: true, pans: 2 };
-
-const USED = 14;
 /** Of Ollama the imitation counts nothing, and of Mistral's streams nothing unless it is asked: that is estimated. */
 const used = (model: string): number => (model === "ollama" ? 0 : USED);
 const usedStreaming = (model: string): number => (model === "mistral" ? 15 : used(model));
@@ -36,44 +40,21 @@ const baseURL = await startAll();
 const openai = new OpenAI({ apiKey: TOKEN, baseURL, maxRetries: 0 });
 
 async function startAll(): Promise<string> {
-  const mock = new LLMock({ port: 0, chunkSize: 7 });
-  const usage = { prompt_tokens: 5, completion_tokens: 9, total_tokens: USED };
-  mock.onMessage(/tide and wind/, { toolCalls: [TIDE, PORT], usage });
-  mock.onMessage(/tide/, { toolCalls: [TIDE], usage });
-  mock.onMessage(/as JSON/, { content: JSON.stringify(STOVE), usage });
-  mock.onMessage(/instructor/, { toolCalls: [{ name: "Stove", arguments: JSON.stringify(STOVE) }], usage });
-  mock.onMessage(/.*/, { content: KETTLE, usage });
-  mock.onEmbedding(/.*/, { embedding: [0.5, -0.25, 1] });
-  const url = await mock.start();
-  after(() => mock.stop());
   const closers: (() => Promise<void>)[] = [];
   after(async () => {
     for (const close of closers.reverse()) await close();
   });
-  const g = await startGateway(
-    { after: (close) => closers.push(close) },
-    {
-      project: {
-        type: "ai_wrapper",
-        endpoints: [],
-        tokens: [{ name: "client", hash: hashOf(TOKEN), scopes: ["chat", "models"] }],
-        credentials: Object.entries(UNDER).map(([provider, path]) => ({
-          name: provider,
-          provider,
-          api_key: "key-of-the-imitation",
-          base_url: url + path,
-        })),
-        aliases: ALIASES.map((alias) => ({
-          alias,
-          provider: alias,
-          credential: alias,
-          // Takes a schema, tools and settings, whoever's it is.
-          model:
-            alias === "anthropic" ? "claude-haiku-4-5" : alias === "google" ? "gemini-3-flash" : "model-1",
-        })),
-      },
+  const closer: Closer = { after: (close) => closers.push(close) };
+  const url = await startImitation(closer);
+  const g = await startGateway(closer, {
+    project: {
+      type: "ai_wrapper",
+      endpoints: [],
+      tokens: [{ name: "client", hash: hashOf(TOKEN), scopes: ["chat", "models"] }],
+      credentials: credentialsFor(ALIASES, url),
+      aliases: ALIASES.map((alias) => ({ alias, credential: alias, ...aliasFor(alias) })),
     },
-  );
+  });
   return `${g.client.origin}/api/${PROJECT}/v1`;
 }
 
@@ -204,6 +185,51 @@ for (const model of ALIASES) {
     assert.deepEqual(await structured.invoke("the stove as JSON"), STOVE);
   });
 
+  test(`LlamaIndex, ${model}: whole, streamed with usage, tools, JSON`, async () => {
+    const chat = new LlamaIndex({ model, apiKey: TOKEN, baseURL, maxRetries: 0 });
+    const whole = await chat.chat({ messages: ask("What is on?") });
+    assert.equal(whole.message.content, KETTLE);
+
+    const additionalChatOptions = { stream_options: { include_usage: true } };
+    let text = "";
+    let last: unknown;
+    for await (const piece of await chat.chat({
+      messages: ask("What is on?"),
+      stream: true,
+      additionalChatOptions,
+    })) {
+      text += piece.delta;
+      last = piece.raw;
+    }
+    assert.equal(text, KETTLE);
+    assert.equal(at(last, "usage", "total_tokens"), usedStreaming(model));
+
+    const offered = [TIDE, PORT].map(({ name }) =>
+      FunctionTool.from(() => "14:10", { name, description: "What a port has.", parameters }),
+    );
+    const called = await chat.exec({ messages: ask("the tide?"), tools: offered });
+    assert.deepEqual(called.toolCalls.map(parsedInputOf), [[TIDE.name, { port: "Brest" }]]);
+    const back = await chat.exec({
+      messages: [...ask("And after that?"), ...called.newMessages],
+      tools: offered,
+    });
+    assert.equal(back.newMessages[0]?.content, KETTLE);
+
+    // A call is told with each of its pieces, as text, and when it is whole as what the text says.
+    const calls: unknown[] = [];
+    const calling = await chat.chat({ messages: ask("tide and wind?"), tools: offered, stream: true });
+    for await (const { options = {} } of calling)
+      for (const call of "toolCall" in options ? options.toolCall : [])
+        if (typeof call.input === "object") calls.push(parsedInputOf(call));
+    assert.deepEqual(calls, [
+      [TIDE.name, { port: "Brest" }],
+      [PORT.name, { port: "Lorient" }],
+    ]);
+
+    const json = await chat.chat({ messages: ask("the stove as JSON"), responseFormat: Stove });
+    assert.deepEqual(JSON.parse(String(json.message.content)), STOVE);
+  });
+
   test(`Instructor, ${model}: a tool's arguments as an object`, async () => {
     const instructor = Instructor({ client: openai, mode: "TOOLS" });
     const stove = await instructor.chat.completions.create({
@@ -216,18 +242,20 @@ for (const model of ALIASES) {
 }
 
 for (const model of EMBEDDING) {
-  test(`embeddings of ${model}, by OpenAI's client in base64 and by LangChain`, async () => {
+  test(`embeddings of ${model}, by OpenAI's client in base64, by LangChain and LlamaIndex`, async () => {
     const { data, usage } = await openai.embeddings.create({ model, input: ["one", "two"] });
     assert.deepEqual(
       data.map(({ index, embedding }) => [index, embedding]),
       [
-        [0, [0.5, -0.25, 1]],
-        [1, [0.5, -0.25, 1]],
+        [0, VECTOR],
+        [1, VECTOR],
       ],
     );
     assert.equal(typeof usage.prompt_tokens, "number");
     const chain = new OpenAIEmbeddings({ model, apiKey: TOKEN, configuration: { baseURL }, maxRetries: 0 });
-    assert.deepEqual(await chain.embedQuery("one"), [0.5, -0.25, 1]);
+    assert.deepEqual(await chain.embedQuery("one"), VECTOR);
+    const index = new OpenAIEmbedding({ model, apiKey: TOKEN, baseURL, maxRetries: 0 });
+    assert.deepEqual(await index.getTextEmbedding("one"), VECTOR);
   });
 }
 
@@ -256,6 +284,10 @@ function withoutId({ name, arguments: text }: { readonly name: string; readonly 
 
 function inputOf({ toolName, input }: { readonly toolName: string; readonly input: unknown }): unknown {
   return [toolName, input];
+}
+
+function parsedInputOf({ name, input }: { readonly name: string; readonly input: unknown }): unknown {
+  return [name, typeof input === "string" ? JSON.parse(input) : input];
 }
 
 function argsOf({ name, args }: { readonly name: string; readonly args: unknown }): unknown {

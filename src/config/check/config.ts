@@ -6,6 +6,7 @@ import { type Check, each, Registry, reportUnknownPlugin, under } from "./contex
 import { checkOptions } from "./options.ts";
 import { checkProject } from "./project.ts";
 import { checkSecretHeaders } from "./secrets.ts";
+import { checkUrl } from "./url.ts";
 import { checkUsd } from "./usd.ts";
 
 /** Stores that ship; a plugin may register others. */
@@ -33,11 +34,9 @@ export function checkConfig(check: Check): void {
   const allowed = under(config.network, "allow", key("network"));
   checkBlocks(check, config.network.allow, allowed, (entry) => entry.includes("/"));
   const { otlp } = config.telemetry;
-  checkSecretHeaders(
-    check,
-    otlp.headers,
-    under(otlp, "headers", under(config.telemetry, "otlp", key("telemetry"))),
-  );
+  const exporter = under(config.telemetry, "otlp", key("telemetry"));
+  checkUrl(check, otlp, "endpoint", exporter);
+  checkSecretHeaders(check, otlp.headers, under(otlp, "headers", exporter));
   const registries = {
     projectUuids: new Registry(check, "project uuid"),
     projectIds: new Registry(check, "project id"),
@@ -86,6 +85,7 @@ function checkProviders(check: Check, parent: Spot): void {
   for (const [name, settings] of Object.entries(providers)) {
     if (settings === null) continue;
     const spot = under(providers, name, parent);
+    checkUrl(check, settings, "base_url", spot);
     const plugin = check.plugins.find("provider", name);
     if (plugin === undefined) reportUnknownPlugin(check, "provider", spot, { name, at: "key" });
     else

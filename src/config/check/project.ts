@@ -8,6 +8,7 @@ import { checkEndpoint } from "./endpoint.ts";
 import { checkOptions, checkStages, layered } from "./options.ts";
 import { capWarner } from "./prices.ts";
 import { checkSecret, checkSecretHeaders } from "./secrets.ts";
+import { checkUrl } from "./url.ts";
 import { checkUsd } from "./usd.ts";
 
 /** What may be used once in the whole gateway. */
@@ -70,6 +71,7 @@ function checkCredentials(check: Check, project: FilledProject, parent: Spot): v
   const names = new Registry(check, "credential");
   for (const [credential, spot] of each(project.credentials, under(project, "credentials", parent))) {
     names.add(credential.name, under(credential, "name", spot));
+    checkUrl(check, credential, "base_url", spot);
     const { provider, api_key: key, base_url: baseUrl } = credential;
     if (provider === undefined) continue;
     const plugin = check.plugins.find("provider", provider);
@@ -148,6 +150,7 @@ function checkProxies(check: Check, project: FilledProject, parent: Spot): void 
     under(project, "oauth_connections", parent),
   )) {
     connections.add(connection.name, under(connection, "name", spot));
+    checkUrl(check, connection, "token_url", spot);
     checkSecret(check, under(connection, "client_secret", spot), connection.client_secret);
     checkSecret(check, under(connection, "refresh_token", spot), connection.refresh_token);
     if (connection.grant === "refresh_token" && isAbsent(check, connection, "refresh_token")) {
@@ -163,6 +166,7 @@ function checkProxies(check: Check, project: FilledProject, parent: Spot): void 
   const slugs = new Registry(check, "proxy slug");
   for (const [proxy, spot] of each(project.proxy_endpoints, under(project, "proxy_endpoints", parent))) {
     slugs.add(proxy.slug, under(proxy, "slug", spot));
+    checkUrl(check, proxy, "upstream_url", spot);
     checkSecretHeaders(check, proxy.headers, under(proxy, "headers", spot));
     checkOwnHeaders(check, proxy.headers, under(proxy, "headers", spot));
     const name = proxy.oauth_connection;
@@ -206,11 +210,13 @@ function checkReceivers(check: Check, project: FilledProject, parent: Spot): voi
   const servers = new Registry(check, "MCP server");
   for (const [server, spot] of each(project.mcp_servers, under(project, "mcp_servers", parent))) {
     servers.add(server.name, under(server, "name", spot));
+    checkUrl(check, server, "url", spot);
     checkSecretHeaders(check, server.headers, under(server, "headers", spot));
   }
   const webhooks = new Registry(check, "webhook");
   for (const [webhook, spot] of each(project.webhooks, under(project, "webhooks", parent))) {
     webhooks.add(webhook.name, under(webhook, "name", spot));
+    checkUrl(check, webhook, "url", spot);
     for (const [event, place] of each(webhook.events, under(webhook, "events", spot))) {
       if (EVENTS.includes(event)) continue;
       check.report("W0103", place, `event \`${event}\` is never raised`, {

@@ -1,11 +1,10 @@
 /** Projects and what they hold beside endpoints. */
+import { TIMESTAMP } from "../../base/timestamp.ts";
 import { alias, endpoint, endpointDefaults, slugForm, stageUse, uuidForm } from "./endpoint.ts";
 import { tokenHash } from "./gateway.ts";
 import { choice, flag, integer, list, mapOf, name, orNull, section, text, url, usd } from "./keywords.ts";
 
 const ITEMS_MAX = 20_000;
-const TIMESTAMP =
-  "^\\d{4}-\\d\\d-\\d\\d(?:[Tt]\\d\\d:\\d\\d(?::\\d\\d(?:\\.\\d+)?)?(?:[Zz]|[+-]\\d\\d:\\d\\d))?$";
 const SCOPES = ["chat", "models", "admin", "mcp", "proxy"];
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 

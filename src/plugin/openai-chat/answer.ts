@@ -4,19 +4,11 @@
  */
 import type { Alternative, ChatResult } from "../chat.ts";
 import type { ProviderFailure } from "../provider.ts";
-import {
-  errorWithin,
-  retryAfter,
-  shortReason,
-  statusFailed,
-  statusWithin,
-  unusable,
-} from "../wire/failures.ts";
-import { isPresent, type Json, parsed, parsedValue, record, records, textOf } from "../wire/json.ts";
+import { errorWithin, shortReason, statusWithin, unusable } from "../wire/failures.ts";
+import { isPresent, type Json, parsed, record, records, textOf } from "../wire/json.ts";
+import { tooManyCalls } from "../wire/tools.ts";
 import { finish, usageIn } from "./finish.ts";
 import { wholeCalls } from "./tool-calls.ts";
-
-export const TOO_MANY_CALLS = "the answer asks for too many tools";
 
 /** Text of a 2xx answer. `native`: it is kept as it came, too. */
 export function decodeAnswer(
@@ -31,7 +23,7 @@ export function decodeAnswer(
   const [first, ...others] = Array.isArray(answer["choices"]) ? answer["choices"].map(record) : [];
   const said = first === undefined ? undefined : saidIn(first, newId);
   if (said === undefined) return unusable("the answer has no choices");
-  if (said === "too many") return unusable(TOO_MANY_CALLS);
+  if (said === "too many") return tooManyCalls();
   const { content, toolCalls, finishReason, providerFinishReason } = said;
   const result = {
     id: textOf(answer["id"]),
@@ -47,7 +39,7 @@ export function decodeAnswer(
   for (const other of others) {
     const alternative = other === undefined ? undefined : saidIn(other, newId);
     if (alternative === undefined) return unusable("a choice of the answer has no message");
-    if (alternative === "too many") return unusable(TOO_MANY_CALLS);
+    if (alternative === "too many") return tooManyCalls();
     more.push(alternative);
   }
   const alternatives = more.length === 0 ? undefined : more;
@@ -66,18 +58,8 @@ function saidIn(choice: Json, newId: () => string): Alternative | "too many" | u
   const content = answerText(message["content"]) || refusal;
   const toolCalls = wholeCalls(message, newId);
   if (toolCalls === "too many") return toolCalls;
-  const seen = { text: content !== "", refusal: refusal !== "", toolCalls: toolCalls !== undefined };
+  const seen = { text: content !== "", refusal: refusal !== "", calls: toolCalls !== undefined };
   return { content, toolCalls, ...finish(textOf(choice["finish_reason"]), seen) };
-}
-
-/** An answer with an error status. */
-export function decodeFailure(
-  status: number,
-  headers: Readonly<Record<string, string>>,
-  { text, movesOn }: { readonly text: string; readonly movesOn: boolean },
-): ProviderFailure {
-  const hints = { retryAfterSeconds: retryAfter(headers), ...(movesOn && { movesOn }) };
-  return statusFailed(status, shortReason(parsedValue(text)), hints);
 }
 
 /** The error that stands where an answer or event should; undefined where none does. */

@@ -3,7 +3,7 @@ import type { ChatResult, ProviderRequest } from "../chat.ts";
 import { contentText } from "../content.ts";
 import type { ProviderFailure } from "../provider.ts";
 import { unusable } from "../wire/failures.ts";
-import { parsed, record, records, textOf, vectorsIn } from "../wire/json.ts";
+import { type Json, parsed, record, records, textOf, vectorsIn } from "../wire/json.ts";
 import { toldIn } from "./answer.ts";
 import { usageIn } from "./finish.ts";
 
@@ -27,12 +27,14 @@ export function decodeEmbeddings(text: string): ChatResult | ProviderFailure {
   const failed = toldIn(answer);
   if (failed !== undefined) return failed;
   const entries = records(answer["data"]);
-  const vectors: unknown[] = [];
+  const data: Json[] = [];
   // Each says which text it belongs to; where none does, they are in order.
-  entries.forEach(({ index, embedding }, n) => {
-    vectors[typeof index === "number" && index >= 0 && index < entries.length ? index : n] = embedding;
+  entries.forEach((entry, n) => {
+    const { index } = entry;
+    data[typeof index === "number" && index >= 0 && index < entries.length ? index : n] = entry;
   });
-  const embeddings = vectorsIn(vectors);
+  // Array.from reaches holes too: two entries may claim one place.
+  const embeddings = vectorsIn(Array.from(data, (entry: Json | undefined) => entry?.["embedding"]));
   if (embeddings === undefined) return unusable("the answer has no embeddings");
   return {
     id: textOf(answer["id"]),
@@ -41,5 +43,6 @@ export function decodeEmbeddings(text: string): ChatResult | ProviderFailure {
     finishReason: "stop",
     usage: record(answer["usage"]) === undefined ? undefined : usageIn(answer),
     embeddings,
+    raw: { json: { ...answer, data }, content: "", toolCalls: undefined, more: undefined },
   };
 }

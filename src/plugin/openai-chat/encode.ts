@@ -11,10 +11,11 @@ import type {
   JsonSchema,
   Message,
   ProviderRequest,
-  Tool,
   ToolChoice,
 } from "../chat.ts";
 import { contentText } from "../content.ts";
+import { record } from "../wire/json.ts";
+import { toolJson } from "../wire/tools.ts";
 import type { ChatDialect, ChatModelRules } from "./dialect.ts";
 
 /** Models remembered, and system prompts kept as JSON; at the limit the memory starts anew. */
@@ -77,11 +78,20 @@ export class BodyEncoder {
     const { members, json } = tools ? model.membersWithTools : model.members;
     // What the caller says itself wins.
     body += options?.extra === undefined ? json : membersJson({ ...members, ...this.#taken(options.extra) });
-    return stream ? `${body}${this.#streamMembers}}` : `${body}}`;
+    return stream ? `${body}${this.#streaming(options?.extra?.["stream_options"])}}` : `${body}}`;
+  }
+
+  /** `asked`: what the caller wants of a stream, beside its usage. */
+  #streaming(asked: unknown): string {
+    const options = record(asked);
+    if (options === undefined) return this.#streamMembers;
+    const { streamMembers = STREAM_MEMBERS } = this.#dialect;
+    const stream_options = { ...record(streamMembers["stream_options"]), ...options };
+    return membersJson({ ...streamMembers, stream_options });
   }
 
   /** What asks for nothing may be there all the same, and some vendors refuse it even then. */
-  #taken(extra: JsonMembers): JsonMembers {
+  #taken({ stream_options: _ofStreams, ...extra }: JsonMembers): JsonMembers {
     const { taken } = this.#dialect;
     if (taken === undefined) return extra;
     return Object.fromEntries(Object.entries(extra).filter(([field]) => taken.has(field)));
@@ -135,10 +145,11 @@ export class BodyEncoder {
   #richMessage({ role, content, toolCalls = [], toolCallId = "", extra }: Message): object {
     const { toolCallId: sent = shortId } = this.#dialect;
     if (role === "user") return { ...extra, role, content: partsOf(content) };
-    if (role === "tool")
-      return { ...extra, role, tool_call_id: sent(toolCallId), content: contentText(content) };
+    // OpenAI's older name for what a tool answers, which knows no call's id.
+    if (extra?.["role"] === "function") return { ...extra, content: contentText(content) };
+    if (role === "tool") return { ...extra, role, tool_call_id: sent(toolCallId), content: plainly(content) };
     const refusal = typeof content === "string" ? [] : content.filter(isRefusal);
-    const text = contentText(typeof content === "string" ? content : content.filter((p) => !isRefusal(p)));
+    const text = plainly(typeof content === "string" ? content : content.filter((p) => !isRefusal(p)));
     const calls = toolCalls.map((call) => ({
       id: sent(call.id),
       type: "function",
@@ -166,7 +177,7 @@ export class BodyEncoder {
     if (stop.length > 0 && rules.stop !== false) members["stop"] = stop;
     // A choice without tools to choose from is refused.
     if (tools.length > 0) {
-      members["tools"] = tools.map(toolJson);
+      members["tools"] = tools.map((tool) => toolJson(tool, tool.strict));
       members["tool_choice"] = toolChoice === "required" ? requiredToolChoice : choiceJson(toolChoice);
       members["parallel_tool_calls"] = parallelToolCalls;
     }
@@ -214,23 +225,24 @@ function partsOf(content: Content): string | object[] {
   return content.map(partJson);
 }
 
-function partJson(part: ContentPart): object {
-  switch (part.type) {
-    case "text":
-      return { type: "text", text: part.text };
-    case "image":
-      return { type: "image_url", image_url: { url: part.url, detail: part.detail } };
-    case "audio":
-      return { type: "input_audio", input_audio: { data: part.base64, format: part.format } };
-    case "file":
-      return { type: "file", file: { filename: part.name, file_data: part.url, file_id: part.id } };
-  }
+/** In one text, unless more is said of its parts. */
+function plainly(content: Content): string | object[] {
+  const isMore = typeof content !== "string" && content.some(({ extra }) => extra !== undefined);
+  return isMore ? partsOf(content) : contentText(content);
 }
 
-/** Some vendors want parameters even of a tool that has none. */
-function toolJson({ name, description, parameters, strict }: Tool): object {
-  const schema = typeof parameters === "object" ? parameters : { type: "object", properties: {} };
-  return { type: "function", function: { name, description, parameters: schema, strict } };
+function partJson(part: ContentPart): object {
+  const { extra } = part;
+  switch (part.type) {
+    case "text":
+      return { ...extra, type: "text", text: part.text };
+    case "image":
+      return { ...extra, type: "image_url", image_url: { url: part.url, detail: part.detail } };
+    case "audio":
+      return { ...extra, type: "input_audio", input_audio: { data: part.base64, format: part.format } };
+    case "file":
+      return { ...extra, type: "file", file: { filename: part.name, file_data: part.url, file_id: part.id } };
+  }
 }
 
 function choiceJson(choice: ToolChoice | undefined): unknown {

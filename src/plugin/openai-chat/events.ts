@@ -4,11 +4,12 @@ import { eventChunk } from "../chat.ts";
 import type { ProviderFailure, StreamDecoder } from "../provider.ts";
 import { unusable } from "../wire/failures.ts";
 import { firstOf, isPresent, type Json, parsed, record, textOf } from "../wire/json.ts";
-import { answerText, TOO_MANY_CALLS, told, toldIn } from "./answer.ts";
+import { PlainEvents } from "../wire/plain-events.ts";
+import { tooManyCalls } from "../wire/tools.ts";
+import { answerText, told, toldIn } from "./answer.ts";
 import { finish, usageIn } from "./finish.ts";
-import { PlainEvents } from "./plain-event.ts";
 import { repairedEvent } from "./repaired-event.ts";
-import { ToolCallParts } from "./tool-calls.ts";
+import { callJson, ToolCallParts } from "./tool-calls.ts";
 
 const NOTHING: Json = {};
 
@@ -47,13 +48,13 @@ export class ChunkDecoder implements StreamDecoder {
     const choice = firstOf(event["choices"]);
     if (choice !== undefined) this.#choice({ event, choice, usage, raw: text }, out);
     else if (usage !== undefined) out.push({ ...eventChunk("", this.#native ? text : undefined), usage });
-    return this.#toolCalls.tooMany ? unusable(TOO_MANY_CALLS) : undefined;
+    return this.#toolCalls.tooMany ? tooManyCalls() : undefined;
   }
 
   #choice({ event, choice, usage, raw }: OneChoice, out: ChatChunk[]): void {
     const delta = record(choice["delta"]) ?? NOTHING;
     const refusal = textOf(delta["refusal"]);
-    const text = answerText(delta["content"]) + refusal;
+    const text = textIn(delta);
     const toolCalls = this.#toolCalls.take(delta);
     if (text !== "") this.#text = true;
     if (refusal !== "") this.#refusal = true;
@@ -80,24 +81,25 @@ export class ChunkDecoder implements StreamDecoder {
     const delta = record(choice["delta"]) ?? NOTHING;
     const word = textOf(choice["finish_reason"]);
     const unseen = speaksBeside(delta, READ_NATIVE);
-    const passes = read.regular && isText(delta);
+    // A function's call has neither number nor id to put in order.
+    const isLegacy = isPresent(delta["function_call"]) && this.id !== "" && !raw.includes("\n");
+    const passes = (read.regular || isLegacy) && isText(delta);
     const told: Told = unseen ? { toolCalls, unseen } : { toolCalls };
-    const repaired = repairedEvent(event, choice, delta);
-    if (word === "" && usage === undefined) {
+    const repaired = repairedEvent(event, choice, delta, this);
+    const [base, said] = [repaired ?? event, firstOf(repaired?.["choices"]) ?? choice];
+    const ends = word !== "" || usage !== undefined;
+    const speaks = text !== "" || toolCalls !== undefined || unseen;
+    if (toolCalls !== undefined && !passes && this.id !== "" && isText(delta)) {
+      for (const chunk of callChunks(base, said, told)) out.push(chunk);
+    } else if (!ends) {
       const own = repaired === undefined ? raw : JSON.stringify(repaired);
       push(out, eventChunk(text, passes ? own : undefined), told);
       if (passes && own === raw && text !== "" && toolCalls === undefined && !unseen)
         this.#plain.learn(raw, text, contentOf);
-      return;
-    }
-    const [base, said] = [repaired ?? event, firstOf(repaired?.["choices"]) ?? choice];
-    let end: Json = base;
-    if (text !== "" || toolCalls !== undefined || unseen) {
-      const before = { ...base, usage: undefined, choices: [{ ...said, finish_reason: null }] };
-      push(out, eventChunk(text, passes ? JSON.stringify(before) : undefined), told);
-      const { index, finish_reason } = said;
-      end = { ...base, choices: [{ index, delta: NOTHING, finish_reason }] };
-    }
+    } else if (speaks) push(out, eventChunk(text, passes ? midway(base, said) : undefined), told);
+    if (!ends) return;
+    const { index, finish_reason } = said;
+    const end = speaks ? { ...base, choices: [{ index, delta: NOTHING, finish_reason }] } : base;
     const ending = eventChunk("", JSON.stringify(end));
     if (word === "") out.push({ ...ending, usage });
     else this.#finish(word, { ...ending, usage }, out);
@@ -107,7 +109,7 @@ export class ChunkDecoder implements StreamDecoder {
     this.complete = true;
     const rest = this.#toolCalls.end();
     if (rest !== undefined) push(out, eventChunk("", undefined), { toolCalls: rest });
-    const seen = { text: this.#text, refusal: this.#refusal, toolCalls: this.#toolCalls.told > 0 };
+    const seen = { text: this.#text, refusal: this.#refusal, calls: this.#toolCalls.told > 0 };
     out.push({ ...ending, ...finish(word, seen) });
   }
 }
@@ -132,6 +134,26 @@ type Told = Pick<ChatChunk, "toolCalls" | "unseen">;
 
 function push(out: ChatChunk[], chunk: ChatChunk, told: Told): void {
   out.push(told.toolCalls === undefined && told.unseen === undefined ? chunk : { ...chunk, ...told });
+}
+
+/** The event with this choice, as one that does not end the answer. */
+function midway(event: Json, choice: Json): string {
+  return JSON.stringify({ ...event, usage: undefined, choices: [{ ...choice, finish_reason: null }] });
+}
+
+/** Calls that had to be put in order: an event for each, and in the first of them what came beside. */
+function callChunks(event: Json, choice: Json, { toolCalls = [], unseen }: Told): ChatChunk[] {
+  const { tool_calls: _list, function_call: _legacy, ...beside } = record(choice["delta"]) ?? NOTHING;
+  return toolCalls.map((call, n) => {
+    const delta = { ...(n === 0 && beside), tool_calls: [callJson(call)] };
+    const chunk = eventChunk(n === 0 ? textIn(beside) : "", midway(event, { ...choice, delta }));
+    return { ...chunk, toolCalls: [call], ...(n === 0 && unseen && { unseen }) };
+  });
+}
+
+/** What a delta says: text, or why there is none. */
+function textIn(delta: Json): string {
+  return answerText(delta["content"]) + textOf(delta["refusal"]);
 }
 
 /** What is read of a delta. */

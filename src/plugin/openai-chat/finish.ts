@@ -1,5 +1,6 @@
 /** What an answer in OpenAI's format ended with, and what it used, in the gateway's words. */
 import type { FinishReason, Usage } from "../chat.ts";
+import { type End, endOf } from "../wire/end-of.ts";
 import { count, type Json, record } from "../wire/json.ts";
 
 const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
@@ -14,29 +15,17 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
 ]);
 
 /** What an answer holds. */
-export interface Seen {
+interface Held {
   readonly text: boolean;
   readonly refusal: boolean;
-  readonly toolCalls: boolean;
+  readonly calls: boolean;
 }
 
-export interface End {
-  readonly finishReason: FinishReason;
-  readonly providerFinishReason: string | undefined;
-}
-
-/** The rules of CONTRACT section 5 for what an answer ended with. */
-export function finish(word: string, seen: Seen): End {
-  const known = FINISH_REASONS.get(word) ?? (seen.text || seen.toolCalls ? "stop" : "error");
-  if (known === "stop" && seen.refusal) return { finishReason: "error", providerFinishReason: "refusal" };
-  const finishReason = known === "stop" || known === "tool_calls" ? stopped(known, seen) : known;
-  return { finishReason, providerFinishReason: word === finishReason || word === "" ? undefined : word };
-}
-
-/** Whoever asks for tools says so, and whoever says so asks for some: else the answer is malformed. */
-function stopped(reason: "stop" | "tool_calls", { toolCalls }: Seen): FinishReason {
-  if (toolCalls) return "tool_calls";
-  return reason === "tool_calls" ? "error" : "stop";
+/** The rules of CONTRACT section 5 for what an answer ended with: a refusal is told beside an ordinary stop. */
+export function finish(word: string, { refusal, ...said }: Held): End {
+  const stops = (FINISH_REASONS.get(word) ?? "stop") === "stop";
+  if (refusal && stops) return { finishReason: "error", providerFinishReason: "refusal" };
+  return endOf(word, FINISH_REASONS, said);
 }
 
 /** Usage of an answer or event. Where two places have it they say the same, so one of them counts. */

@@ -4,7 +4,9 @@
  */
 import type { Host } from "../host.ts";
 import type { Credential, WireFormat } from "../provider.ts";
-import { decodeAnswer, decodeFailure } from "./answer.ts";
+import { jsonFailure, mayMoveOn } from "../wire/failures.ts";
+import { callIds } from "../wire/tools.ts";
+import { decodeAnswer } from "./answer.ts";
 import type { ChatDialect } from "./dialect.ts";
 import { decodeEmbeddings, encodeEmbeddings } from "./embeddings.ts";
 import { BodyEncoder } from "./encode.ts";
@@ -17,7 +19,7 @@ import { ChunkDecoder } from "./events.ts";
 export function openAiChat(host: Pick<Host, "random">, dialect: ChatDialect = {}): WireFormat {
   const { path = "/chat/completions", movesOn = [] } = dialect;
   const encoder = new BodyEncoder(dialect);
-  const newId = (): string => `call_${host.random.uuid().replaceAll("-", "")}`;
+  const newId = callIds(host);
   const addresses = new WeakMap<Credential, Address>();
   const addressOf = (credential: Credential): Address => {
     let address = addresses.get(credential);
@@ -45,7 +47,7 @@ export function openAiChat(host: Pick<Host, "random">, dialect: ChatDialect = {}
         ? decodeAnswer(text, newId, options?.native === true)
         : decodeEmbeddings(text),
     failure: (status, headers, text) =>
-      decodeFailure(status, headers, { text, movesOn: movesOn.includes(status) }),
+      jsonFailure(status, headers, text, movesOn.includes(status) || mayMoveOn(status)),
     decoder: (options) => new ChunkDecoder(newId, options?.native === true),
     unsupported: (request, stream) => encoder.unsupported(request, stream),
   };

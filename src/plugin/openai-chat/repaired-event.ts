@@ -2,15 +2,24 @@
  * Events of compatible servers as OpenAI's own schema has them: what they leave out, or write as null where there is
  * nothing to say, breaks clients that hold them to it.
  */
-import { isPresent, type Json } from "../wire/json.ts";
+import { isPresent, type Json, record, textOf } from "../wire/json.ts";
 
 const NULL_BREAKS = ["system_fingerprint", "obfuscation"] as const;
 const NULL_BREAKS_DELTA = ["tool_calls", "function_call", "role"] as const;
 
+/** What the answer's events have said of it so far. */
+interface Named {
+  readonly id: string;
+  readonly model: string;
+}
+
 /** The event with its one choice set right; undefined: it is right as it came. */
-export function repairedEvent(event: Json, choice: Json, delta: Json): Json | undefined {
+export function repairedEvent(event: Json, choice: Json, delta: Json, named: Named): Json | undefined {
   const { index, finish_reason } = choice;
+  const [id, model] = [textOf(event["id"]), textOf(event["model"])];
   const right =
+    id !== "" &&
+    model !== "" &&
     event["object"] === "chat.completion.chunk" &&
     Number.isSafeInteger(event["created"]) &&
     Number.isSafeInteger(index) &&
@@ -19,19 +28,30 @@ export function repairedEvent(event: Json, choice: Json, delta: Json): Json | un
     typeof choice["delta"] === "object" &&
     NULL_BREAKS.every((key) => event[key] !== null) &&
     isTier(event["service_tier"]) &&
+    wholeLogprobs(choice["logprobs"]) === choice["logprobs"] &&
     NULL_BREAKS_DELTA.every((key) => delta[key] !== null) &&
     delta["role"] !== "";
   if (right) return undefined;
-  const said = { ...choice, index: Number.isSafeInteger(index) ? index : 0 };
+  const logprobs = wholeLogprobs(choice["logprobs"]);
+  const said = { ...choice, index: Number.isSafeInteger(index) ? index : 0, logprobs };
   const reason = isPresent(finish_reason) && finish_reason !== "" ? finish_reason : null;
   const { service_tier, ...rest } = without(event, NULL_BREAKS);
   return {
     ...rest,
     ...(isTier(service_tier) && { service_tier }),
+    id: id || named.id,
     object: "chat.completion.chunk",
     created: Number.isSafeInteger(event["created"]) ? event["created"] : 0,
+    model: model || named.model,
     choices: [{ ...said, delta: without(delta, NULL_BREAKS_DELTA), finish_reason: reason }],
   };
+}
+
+/** With both of its lists, null where there is none; the same where it has them, undefined where it is none. */
+export function wholeLogprobs(value: unknown): unknown {
+  const told = record(value);
+  if (told === undefined) return value === null ? value : undefined;
+  return "content" in told && "refusal" in told ? value : { content: null, refusal: null, ...told };
 }
 
 /** OpenAI's own, or none. */

@@ -4,9 +4,7 @@
  */
 import type { ToolCall, ToolCallDelta } from "../chat.ts";
 import { hasItems, isPresent, type Json, record, records, textOf } from "../wire/json.ts";
-
-/** Calls of one answer; a vendor that sends more is not believed. */
-const CALLS_MAX = 256;
+import { TOOL_CALLS_MAX } from "../wire/tools.ts";
 
 /** A call as its vendor counts it, and as we do. */
 interface Call {
@@ -102,7 +100,7 @@ export class ToolCallParts {
   }
 
   #begin({ index, id }: Entry): Call | undefined {
-    if (this.#calls.length === CALLS_MAX) {
+    if (this.#calls.length === TOOL_CALLS_MAX) {
       this.tooMany = true;
       return undefined;
     }
@@ -144,6 +142,12 @@ export class ToolCallParts {
   }
 }
 
+/** A part of a call as an event has it. */
+export function callJson({ index, id, name, arguments: text }: ToolCallDelta): Json {
+  const type = id === undefined ? undefined : "function";
+  return { index, id, type, function: { name, arguments: text } };
+}
+
 /** The calls of a whole answer; `too many`: more than anybody asks for. */
 export function wholeCalls(message: Json, newId: () => string): readonly ToolCall[] | "too many" | undefined {
   const parts = new ToolCallParts(newId);
@@ -166,16 +170,19 @@ function entriesOf(message: Json): readonly Entry[] {
   return isPresent(message["tool_calls"]) ? records(message["tool_calls"]).map(entryOf) : [];
 }
 
+const KINDS: ReadonlySet<unknown> = new Set(["function", "custom"]);
+
 function entryOf(entry: Json): Entry {
-  const called = record(entry["function"]);
+  // A custom tool is called with text that need not be JSON.
+  const called = record(entry["function"]) ?? record(entry["custom"]);
   const { index, type } = entry;
-  const text = called?.["arguments"];
+  const text = called?.["arguments"] ?? called?.["input"];
   const name = textOf(called?.["name"]);
   return {
     index: typeof index === "number" ? index : undefined,
     id: textOf(entry["id"]),
     name,
     arguments: typeof text === "string" ? text : isPresent(text) ? JSON.stringify(text) : "",
-    regular: (type === "function" || (name === "" && type === undefined)) && typeof text === "string",
+    regular: (KINDS.has(type) || (name === "" && type === undefined)) && typeof text === "string",
   };
 }

@@ -1,6 +1,6 @@
 /** What providers' errors come to, whichever wire format they were told in. */
 import { failure, type ProviderFailure } from "../provider.ts";
-import { count, record } from "./json.ts";
+import { count, parsedValue, record } from "./json.ts";
 
 const REASON_CHARACTERS_MAX = 200;
 /** Where vendors say what went wrong: the best words first. */
@@ -33,6 +33,17 @@ export function statusFailed(
     accepted: false,
     retryAfterSeconds,
   });
+}
+
+/** An answer with an error status, of a vendor whose errors are JSON and its hints in the usual headers. */
+export function jsonFailure(
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  text: string,
+  movesOn = mayMoveOn(status),
+): ProviderFailure {
+  const hints = { movesOn, retryAfterSeconds: retryAfter(headers) };
+  return statusFailed(status, shortReason(parsedValue(text)), hints);
 }
 
 /** 408, 429 and every 5xx (CONTRACT section 5). */

@@ -11,9 +11,9 @@
  * What one batch touches is read once and written once. No key need live longer than its contents count, and those
  * that outlive that by a little change no decision.
  */
+import { LEASE_MS } from "../../plugin/index.ts";
 import { RATE_RUNS_MAX } from "../rate-window.ts";
 import { SPEND_SUMS_MAX } from "../spend-ledger.ts";
-import { LEASE_MS } from "../store.ts";
 import { script } from "./script.ts";
 
 /** For so long the end of a call is known after it: one that comes late corrects, one that comes twice does nothing. */

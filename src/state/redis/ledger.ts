@@ -3,15 +3,16 @@
  * call, and the ends of calls go with it: no call waits for more than its own admission. It decides nothing itself.
  */
 import { monthOf } from "../../base/month.ts";
-import type { Clock, Logger } from "../../plugin/index.ts";
-import {
-  type Admission,
-  LEASE_MS,
-  type Reservation,
-  type Spending,
-  type SpendSum,
-  type StoreClaim,
-} from "../store.ts";
+import type {
+  Admission,
+  Clock,
+  Logger,
+  Reservation,
+  Spending,
+  SpendSum,
+  StoreClaim,
+} from "../../plugin/index.ts";
+import { LEASE_MS } from "../../plugin/index.ts";
 import { type Ask, askOf, HeldReservation, requireAmount } from "./ask.ts";
 import { LEDGER } from "./ledger-script.ts";
 import type { RedisLink } from "./link.ts";

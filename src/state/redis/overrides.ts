@@ -1,15 +1,16 @@
 /**
  * Overrides in Redis: a hash, and a version that counts its changes. Other replicas hear of a change by a message, and
  * ask for the version every second in case a message was lost. The list last read stands while the server is lost, so
- * that what was revoked stays revoked.
+ * that what was revoked stays revoked; before the first one `onUnavailable` decides.
  */
-import type { Clock, Timer } from "../../plugin/index.ts";
-import type { Override, OverrideStore } from "../store.ts";
-import { OVERRIDES_MAX } from "../store.ts";
+import type { Clock, Override, OverrideStore, Timer } from "../../plugin/index.ts";
+import { OVERRIDES_MAX } from "../../plugin/index.ts";
 import { LOST, type RedisLink } from "./link.ts";
 import { asked, script } from "./script.ts";
 
 const POLL_MS = 1000;
+/** Below every version: what the server has is told of, whatever that is. */
+const UNREAD = -1;
 
 const CHANGED = `
 local version = redis.call('INCR', prefix .. ':overrides:version')
@@ -32,19 +33,28 @@ const DROP = script("if redis.call('HDEL', prefix .. ':overrides', ask.key) == 0
 
 export const OVERRIDE_SCRIPTS = [PUT, DROP];
 
+export interface RedisOverridesOptions {
+  readonly link: RedisLink;
+  readonly prefix: string;
+  readonly clock: Clock;
+  readonly onUnavailable: "deny" | "allow";
+}
+
 export class RedisOverrides implements OverrideStore {
   readonly #link: RedisLink;
   readonly #prefix: string;
   readonly #clock: Clock;
   readonly #watchers = new Set<() => void>();
-  #lastRead: readonly Override[] = [];
+  #lastRead: readonly Override[] | undefined;
+  /** The one that was last told of. */
   #version = 0;
   #poll: Timer | undefined;
 
-  constructor(link: RedisLink, prefix: string, clock: Clock) {
+  constructor({ link, prefix, clock, onUnavailable }: RedisOverridesOptions) {
     this.#link = link;
     this.#prefix = prefix;
     this.#clock = clock;
+    this.#lastRead = onUnavailable === "allow" ? [] : undefined;
     link.listen(`${prefix}:overrides`, (version) => this.#reached(Number(version)));
     // Messages sent while the connection was broken went to nobody.
     link.onChange(
@@ -53,9 +63,13 @@ export class RedisOverrides implements OverrideStore {
     );
   }
 
-  async list(): Promise<readonly Override[]> {
+  async list(): Promise<readonly Override[] | "unavailable"> {
     const reply = await this.#link.command("HVALS", `${this.#prefix}:overrides`);
-    if (reply === LOST || !Array.isArray(reply)) return this.#lastRead;
+    if (reply === LOST || !Array.isArray(reply)) {
+      // Whoever asked was told of a change that it has not seen: it is told again when the server is back.
+      this.#version = UNREAD;
+      return this.#lastRead ?? "unavailable";
+    }
     // As `put` was given them: only this store writes under its prefix.
     this.#lastRead = reply.map((text) => JSON.parse(String(text)) as Override);
     return this.#lastRead;
@@ -111,7 +125,7 @@ export class RedisOverrides implements OverrideStore {
     const reply = await this.#link.command("GET", `${this.#prefix}:overrides:version`);
     if (reply === LOST) return;
     const version = Number(reply ?? 0);
-    if (version < known && this.#version === known) this.#version = -1;
+    if (version < known && this.#version === known) this.#version = UNREAD;
     this.#reached(version);
   }
 }

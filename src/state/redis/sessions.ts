@@ -2,9 +2,8 @@
  * Conversations in Redis, held by one call at a time over all replicas. Who waits is told by a message when it is its
  * turn, and asks again every few seconds in case that message was lost. Locks are leases, renewed while calls run.
  */
-import type { Cancellable, Clock, Message, OpenSession, Random } from "../../plugin/index.ts";
+import type { Cancellable, Clock, Message, OpenSession, Random, SessionStore } from "../../plugin/index.ts";
 import { charactersOf } from "../../plugin/index.ts";
-import type { SessionStore } from "../store.ts";
 import { LOST, type RedisLink } from "./link.ts";
 import { asked, type Script } from "./script.ts";
 import { BUSY, MISSING, SESSION_LEASE_MS, SESSION_SCRIPTS, turnChannel, WAIT } from "./session-scripts.ts";

@@ -56,6 +56,8 @@ export const JSONRPC = {
     "mcp.gone": "A client that leaves, or a call out of time, ends the work on it.",
     "mcp.upstream.tools": "Tools of upstream MCP servers are listed as `<server>__<tool>`.",
     "mcp.upstream.call": "Their calls are passed on, with progress and structured content.",
+    "mcp.upstream.chain":
+      "A token whose month is used up calls no upstream tool either; such calls are logged under their server.",
     "mcp.upstream.eras":
       "Upstream servers of both eras are spoken to, sessions begun anew when they are lost.",
     "mcp.upstream.ssrf": "Upstream addresses pass the SSRF guard.",
@@ -66,6 +68,8 @@ export const JSONRPC = {
   ...rules("CONTRACT 2", {
     "control.revoke.for-ever":
       "A revocation holds on the next call, after reloads, and when git brings the token back.",
+    "control.revoke.unread":
+      "Until a store that is lost at the start has been read, no token is let in: its revocation might stand there.",
     "control.lasting": "What the control plane changes outlives a restart, and is the same in every replica.",
     "control.override.drift": "Overrides are listed with what they replaced, who set them, and when.",
     "control.override.git-wins": "An override goes when git changes the value that it stands over.",
