@@ -1,7 +1,7 @@
 /** Whether a call costs more because others have endpoints too: a project of 10 endpoints beside one of 10,000. */
 import { gateway } from "../contestants.ts";
 import { fullEndpoint } from "../gateway-config.ts";
-import { type Bench, inRounds, measure } from "../measure.ts";
+import { type Bench, inRounds, measureByTurns } from "../measure.ts";
 import { gatewayRequest } from "../requests.ts";
 import { atMost, column, figure, type Row, ratio } from "../result.ts";
 import { message } from "../texts.ts";
@@ -29,17 +29,18 @@ export async function run(bench: Bench): Promise<Row[]> {
     });
     return { ...setup, requests };
   });
-  const samples = await inRounds(bench, plans, async (target, { requests }) => {
-    const { cpuUsPerCall } = await measure(bench, target, { requests, connections });
-    return { cpuUsPerCall, startMs: target.startMs, rssMb: target.rssMb() };
-  });
-  const [tenRounds = [], manyRounds = []] = samples;
-  const [tenUs, manyUs] = [column(tenRounds, "cpuUsPerCall"), column(manyRounds, "cpuUsPerCall")];
+  const samples = await measureByTurns(bench, plans, ({ requests }) => ({ requests, connections }));
+  const [tenUs = [], manyUs = []] = samples.map((rounds) => column(rounds, "cpuUsPerCall"));
+  const beside = await inRounds(bench, plans.slice(1), async ({ startMs, rssMb }) => ({
+    startMs,
+    rssMb: rssMb(),
+  }));
+  const [starts = []] = beside;
   return [
     ratio("CPU/call, 10,000 : 10 endpoints", manyUs, tenUs, atMost(noise)),
     figure("10 endpoints, CPU", "us/call", tenUs),
     figure("10,000 endpoints, CPU", "us/call", manyUs),
-    figure("10,000 endpoints, start", "ms", column(manyRounds, "startMs")),
-    figure("10,000 endpoints, resident", "MB", column(manyRounds, "rssMb")),
+    figure("10,000 endpoints, start", "ms", column(starts, "startMs")),
+    figure("10,000 endpoints, resident", "MB", column(starts, "rssMb")),
   ];
 }

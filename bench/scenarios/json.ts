@@ -1,7 +1,7 @@
 /** JSON calls of a 1 KB prompt with everything on, beside bare proxies that only parse and pass. */
 import { bareProxy, gateway } from "../contestants.ts";
 import { fullEndpoint } from "../gateway-config.ts";
-import { type Bench, inRounds, measure } from "../measure.ts";
+import { type Bench, measureByTurns } from "../measure.ts";
 import { gatewayRequest, proxyRequest } from "../requests.ts";
 import { atLeast, column, figure, type Row, ratio } from "../result.ts";
 import { message } from "../texts.ts";
@@ -25,9 +25,7 @@ export async function run(bench: Bench): Promise<Row[]> {
     bareProxy("request", url, plain),
     bareProxy("dispatch", url, plain),
   ];
-  const samples = await inRounds(bench, plans, (target, plan) =>
-    measure(bench, target, { requests: [plan.probe], connections }),
-  );
+  const samples = await measureByTurns(bench, plans, ({ probe }) => ({ requests: [probe], connections }));
   const [ours = [], request = [], dispatch = []] = samples.map((rounds) => column(rounds, "callsPerSecond"));
   return [
     ratio("calls/s, gateway : request proxy", ours, request, atLeast(1)),

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { gateway } from "../contestants.ts";
 import { fullEndpoint } from "../gateway-config.ts";
-import { type Bench, inRounds, measure } from "../measure.ts";
+import { type Bench, measureByTurns } from "../measure.ts";
 import { gatewayRequest } from "../requests.ts";
 import { atLeast, column, figure, type Row, ratio } from "../result.ts";
 import { message } from "../texts.ts";
@@ -37,9 +37,9 @@ export async function run(bench: Bench): Promise<Row[]> {
       probe: call,
     }),
   );
-  const samples = await inRounds(bench, plans, (target) =>
-    measure(bench, target, { requests: [call], connections }),
-  ).finally(() => redis.stop());
+  const samples = await measureByTurns(bench, plans, () => ({ requests: [call], connections })).finally(() =>
+    redis.stop(),
+  );
   const [memory = [], file = [], inRedis = []] = samples;
   const rates = [memory, file, inRedis].map((rounds) => column(rounds, "callsPerSecond"));
   const [memoryRate = [], fileRate = [], redisRate = []] = rates;

@@ -4,7 +4,8 @@
  */
 import { bareProxy, gateway } from "../contestants.ts";
 import { guardedEndpoint } from "../gateway-config.ts";
-import { type Bench, inRounds, measure } from "../measure.ts";
+import type { TargetPlan } from "../lab.ts";
+import { type Bench, measureByTurns } from "../measure.ts";
 import { gatewayRequest, proxyRequest } from "../requests.ts";
 import { atMost, column, figure, type Row, ratio } from "../result.ts";
 import { message } from "../texts.ts";
@@ -36,11 +37,13 @@ export async function run(bench: Bench): Promise<Row[]> {
     }),
     bareProxy("dispatch", url, proxyRequest(message(1024), true)),
   ];
-  const samples = await inRounds(bench, plans, async (target, plan) => {
-    const load = { requests: [plan.probe], connections, eventsMin: chunks };
-    const { callsPerSecond, cpuUsPerCall } = await measure(bench, target, load);
-    return { streamsPerSecond: callsPerSecond, chunkUs: cpuUsPerCall / chunks };
-  });
+  const loadOf = ({ probe }: TargetPlan) => ({ requests: [probe], connections, eventsMin: chunks });
+  const samples = (await measureByTurns(bench, plans, loadOf)).map((rounds) =>
+    rounds.map((sample) => ({
+      streamsPerSecond: sample.callsPerSecond,
+      chunkUs: sample.cpuUsPerCall / chunks,
+    })),
+  );
   const [ours = [], translated = [], dispatch = []] = samples;
   return [
     ratio(
