@@ -15,9 +15,12 @@ import { readDeliveries } from "./delivery-batches.ts";
 
 /** How late the gateway's counts may be. */
 const REPORT_MS = 50;
+/** Delivery records that a report carries: of a flood the latest, since carrying all would cost the calls' thread. */
+const REPORTED_MAX = 64;
 
 /** Since the latest report; one entry a webhook and outcome. */
 const counts = new Map<string, Parameters<CountDeliveries>>();
+/** Likewise, for when this thread is gone. */
 let delivered: DeliveryRecord[] = [];
 let taken = 0;
 let isReportDue = false;
@@ -31,6 +34,7 @@ const deliveries = {
   query: kept.query.bind(kept),
   add(record: DeliveryRecord): void {
     kept.add(record);
+    if (delivered.length === REPORTED_MAX) delivered.shift();
     delivered.push(record);
     reportSoon();
   },

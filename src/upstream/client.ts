@@ -2,6 +2,7 @@
  * The one HTTP client towards providers: one call out, its answer in callbacks, limits on time and bytes. Narrow, so
  * that another client can stand behind it; knows nothing of providers. All timers are the handed-in clock's.
  */
+import type { LookupFunction } from "node:net";
 import type { SecureContext } from "node:tls";
 import { LRUCache } from "lru-cache";
 import type { Clock, WireRequest } from "../plugin/index.ts";
@@ -67,11 +68,16 @@ export interface UpstreamOptions {
   readonly connectionsPerOrigin?: number;
   /** Certificates to trust, PEM, in place of the system's; for tests. */
   readonly ca?: string;
+  /** How names become addresses. Default: the system's way. */
+  readonly lookup?: LookupFunction;
+  /** An idle connection is kept no longer than that, whatever the other side says. Default 600,000. */
+  readonly keepMsMax?: number;
 }
 
 const ORIGINS_MAX = 256;
 const ROUTES_MAX = 2048;
 const CONNECTIONS = 4096;
+const KEEP_MS_MAX = 600_000;
 const NO_CALL: UpstreamCall = { pause() {}, resume() {}, cancel() {} };
 
 export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
@@ -144,8 +150,9 @@ class OriginClient implements UpstreamClient {
     if (known !== undefined) return known;
     const address = addressOf(route.url);
     if (address === undefined) return undefined;
-    const connect = connector(address, () => this.#trust());
-    const origin = new Origin(connect, this.#deadlines, this.#options.connectionsPerOrigin ?? CONNECTIONS);
+    const { connectionsPerOrigin = CONNECTIONS, keepMsMax = KEEP_MS_MAX, lookup } = this.#options;
+    const connect = connector(address, { trust: () => this.#trust(), lookup });
+    const origin = new Origin(connect, this.#deadlines, { connectionsMax: connectionsPerOrigin, keepMsMax });
     this.#origins.set(route.origin, origin);
     return origin;
   }

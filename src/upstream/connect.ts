@@ -1,5 +1,5 @@
 /** Opens sockets to one origin, TCP or TLS, with what its earlier TLS handshakes left behind. Speaks no HTTP. */
-import { connect, isIP, type Socket } from "node:net";
+import { connect, isIP, type LookupFunction, type Socket } from "node:net";
 import type { SecureContext } from "node:tls";
 
 export interface Address {
@@ -38,9 +38,17 @@ export const READ_BUFFER: Buffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 const PROBE_AFTER_MS = 60_000;
 
-/** `trust` gives the certificates trusted, made when the first socket needs them. */
-export function connector({ secure, host, port }: Address, trust: () => SecureContext): Connector {
-  const common = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS };
+export interface ConnectOptions {
+  /** Gives the certificates trusted; they are made when the first socket needs them. */
+  readonly trust: () => SecureContext;
+  /** How names become addresses. Default: the system's way. */
+  readonly lookup: LookupFunction | undefined;
+}
+
+export function connector({ secure, host, port }: Address, { trust, lookup }: ConnectOptions): Connector {
+  const common = {
+    ...{ host, port, lookup, noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS },
+  };
   if (!secure) return (events) => watched(connect({ ...common, onread: reader(events) }), "connect", events);
   // Loaded by whoever needs it, as all of TLS: 5 ms of the start.
   const tls = process.getBuiltinModule("node:tls");

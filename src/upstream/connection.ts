@@ -17,7 +17,6 @@ import { ResponseParser } from "./response-parser.ts";
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Kept so long where the provider does not say how long it keeps its side. */
 const KEEP_MS = 30_000;
-const KEEP_MS_MAX = 600_000;
 /** Before the provider's own time is over, so that no request crosses its goodbye. */
 const KEEP_MARGIN_MS = 1_000;
 
@@ -139,8 +138,8 @@ export class Connection implements Dated, SocketEvents {
     if (!reusable || keepMs <= 0 || this.#socket.writableLength > 0) return false;
     this.#parser.reset();
     if (this.#socket.isPaused()) this.#socket.resume();
-    const { deadlines } = this.#origin;
-    this.#dueMs = deadlines.clock.monotonicMs() + Math.min(keepMs, KEEP_MS_MAX);
+    const { deadlines, keepMsMax } = this.#origin;
+    this.#dueMs = deadlines.clock.monotonicMs() + Math.min(keepMs, keepMsMax);
     deadlines.noLaterThan(this.#dueMs);
     return true;
   }

@@ -1,19 +1,25 @@
 /**
  * One POST to somebody else's receiver: past the SSRF guard, one attempt, no redirect followed, and of the answer no
- * more than is wanted. For webhooks; nothing here knows what is sent.
+ * more than is wanted. For webhooks and traces; nothing here knows what is sent.
  */
-import type http from "node:http";
-import { urlToHttpOptions } from "node:url";
 import type { Clock } from "../plugin/index.ts";
-import { GuardedAgents, reasonOf } from "./guarded-agents.ts";
-import type { Resolve } from "./ssrf.ts";
+import {
+  type AnswerHeaders,
+  createUpstreamClient,
+  type UpstreamCall,
+  type UpstreamClient,
+  type UpstreamError,
+  type UpstreamHandler,
+} from "./client.ts";
+import { reasonOf } from "./guarded-agents.ts";
+import { checkUrl, guardedLookup, type Resolve, ssrfAllow } from "./ssrf.ts";
 
 /**
  * A connection is used again while one POST follows the other, and not after a pause: a receiver may close it just
  * then, and what is sent into that is lost, since nothing is sent twice.
  */
 const IDLE_MS = 500;
-/** URLs whose reading is kept, since the same few are posted to all the time. */
+/** URLs whose check is remembered, since the same few are posted to all the time. */
 const TARGETS_MAX = 1000;
 
 export interface PostLimits {
@@ -54,96 +60,125 @@ export interface GuardedPostOptions {
   readonly resolve?: Resolve;
 }
 
-/** A URL that was read; a text says why it may not be posted to. */
-type Target = { readonly request: typeof http.request; readonly options: http.RequestOptions } | string;
-
-export function guardedPost({ clock, allow, resolve }: GuardedPostOptions): GuardedPost {
-  let agents = new GuardedAgents({ allow, resolve, idleMs: IDLE_MS });
+export function guardedPost(options: GuardedPostOptions): GuardedPost {
+  let out = new Outlet(options, options.allow);
   let closed = false;
-  const targets = new Map<string, Target>();
-  const targetOf = (url: string): Target => {
-    let target = targets.get(url);
-    if (target !== undefined) return target;
-    target = openTarget(agents, url);
-    if (targets.size >= TARGETS_MAX) targets.clear();
-    targets.set(url, target);
-    return target;
-  };
+  const running = new Set<Exchange>();
   return {
     post(url, headers, body, limits) {
       if (closed) return Promise.resolve(unsent("closed"));
-      const target = targetOf(url);
-      if (typeof target === "string") return Promise.resolve(unsent(blocked(target)));
-      const { request, options } = target;
-      const start = (): http.ClientRequest =>
-        request({ ...options, headers: { "User-Agent": "sluice", ...headers } });
-      return exchange(start, body, limits, clock);
+      const refusal = out.refusal(url);
+      if (refusal !== undefined) return Promise.resolve(unsent(blocked(refusal)));
+      return new Promise((settle) => {
+        const exchange = new Exchange(limits.maxBytes, (outcome) => {
+          running.delete(exchange);
+          settle(outcome);
+        });
+        running.add(exchange);
+        const { timeoutMs } = limits;
+        const timeouts = {
+          firstByteTimeoutMs: timeoutMs,
+          idleTimeoutMs: timeoutMs,
+          totalTimeoutMs: timeoutMs,
+        };
+        exchange.call = out.client.send({ method: "POST", url, headers, body }, exchange, {
+          ...timeouts,
+          bodyBytesMax: Number.POSITIVE_INFINITY,
+        });
+      });
     },
     allow(entries) {
-      const next = agents.allowing(entries);
-      if (next !== agents) targets.clear();
-      agents = next;
+      if (out.allows(entries)) return;
+      void out.client.close();
+      out = new Outlet(options, entries);
     },
     close() {
       closed = true;
-      agents.close();
+      for (const exchange of running) exchange.giveUp("closed");
+      void out.client.close();
     },
   };
 }
 
-function openTarget(agents: GuardedAgents, url: string): Target {
-  const checked = agents.check(url);
-  if (typeof checked === "string") return checked;
-  const { request, agent } = agents.wayTo(checked);
-  return { request, options: { ...urlToHttpOptions(checked), method: "POST", agent } };
+/** The connections of one `network.allow`. */
+class Outlet {
+  readonly client: UpstreamClient;
+  readonly #entries: readonly string[];
+  readonly #check: (url: string) => URL | string;
+  /** Why a URL may not be posted to; undefined: it may, as far as it says. */
+  readonly #refusals = new Map<string, string | undefined>();
+
+  constructor({ clock, resolve }: GuardedPostOptions, entries: readonly string[]) {
+    const allow = ssrfAllow(entries);
+    this.#entries = entries;
+    this.#check = (url) => checkUrl(url, allow);
+    this.client = createUpstreamClient({ clock, keepMsMax: IDLE_MS, lookup: guardedLookup(allow, resolve) });
+  }
+
+  allows(entries: readonly string[]): boolean {
+    return entries.length === this.#entries.length && entries.every((entry, n) => entry === this.#entries[n]);
+  }
+
+  /** A name is decided when it is resolved, at the connection. */
+  refusal(url: string): string | undefined {
+    if (this.#refusals.has(url)) return this.#refusals.get(url);
+    const checked = this.#check(url);
+    const refusal = typeof checked === "string" ? checked : undefined;
+    if (this.#refusals.size >= TARGETS_MAX) this.#refusals.clear();
+    this.#refusals.set(url, refusal);
+    return refusal;
+  }
 }
 
-function exchange(
-  start: () => http.ClientRequest,
-  body: string,
-  { timeoutMs, maxBytes }: PostLimits,
-  clock: Clock,
-): Promise<PostOutcome> {
-  return new Promise((resolve) => {
-    let status: number | undefined;
-    const parts: Buffer[] = [];
-    let bytes = 0;
-    const settle = (error: string | undefined): void => {
-      timer.cancel();
-      resolve({ status, body: Buffer.concat(parts).subarray(0, maxBytes).toString("utf8"), error });
-    };
-    let request: http.ClientRequest | undefined;
-    const timer = clock.after(timeoutMs, () => {
-      settle(`timed out after ${timeoutMs} ms`);
-      request?.destroy();
-    });
-    try {
-      request = start();
-    } catch (thrown) {
-      // A header that no request may have.
-      return settle(failure(thrown));
-    }
-    request.on("error", (error) => settle(failure(error)));
-    request.on("response", (response) => {
-      status = response.statusCode;
-      response.on("data", (part: Buffer) => {
-        parts.push(part);
-        bytes += part.length;
-        if (bytes < maxBytes) return;
-        settle(undefined);
-        response.destroy();
-      });
-      response.on("error", () => settle("the connection was lost before the answer was complete"));
-      response.on("end", () => settle(undefined));
-    });
-    request.end(body);
-  });
+class Exchange implements UpstreamHandler {
+  call: UpstreamCall | undefined;
+  readonly #maxBytes: number;
+  readonly #settle: (outcome: PostOutcome) => void;
+  readonly #parts: Buffer[] = [];
+  #bytes = 0;
+  #status: number | undefined;
+
+  constructor(maxBytes: number, settle: (outcome: PostOutcome) => void) {
+    this.#maxBytes = maxBytes;
+    this.#settle = settle;
+  }
+
+  onHead(status: number, _headers: AnswerHeaders): void {
+    this.#status = status;
+  }
+
+  onChunk(bytes: Buffer): void {
+    // A copy: the bytes are overwritten by the next read.
+    this.#parts.push(Buffer.from(bytes.subarray(0, this.#maxBytes - this.#bytes)));
+    this.#bytes += bytes.length;
+    if (this.#bytes >= this.#maxBytes) this.giveUp(undefined);
+  }
+
+  onEnd(): void {
+    this.#done(undefined);
+  }
+
+  onError(error: UpstreamError): void {
+    this.#done(failure(error, this.#status !== undefined));
+  }
+
+  /** Its connection ends now; whoever waits for it hears so in a turn of its own. */
+  giveUp(error: string | undefined): void {
+    this.call?.cancel();
+    setImmediate(() => this.#done(error));
+  }
+
+  #done(error: string | undefined): void {
+    this.#settle({ status: this.#status, body: Buffer.concat(this.#parts).toString("utf8"), error });
+  }
 }
 
-function failure(thrown: unknown): string {
-  const reason = reasonOf(thrown);
-  if ("blocked" in reason) return blocked(reason.blocked);
-  return reason.code === "" ? "unreachable" : `unreachable (${reason.code})`;
+function failure({ kind, reason, cause }: UpstreamError, answered: boolean): string {
+  if (kind === "timeout" || kind === "protocol") return reason;
+  if (answered) return "the connection was lost before the answer was complete";
+  const why = reasonOf(cause);
+  if ("blocked" in why) return blocked(why.blocked);
+  return why.code === "" ? "unreachable" : `unreachable (${why.code})`;
 }
 
 function blocked(why: string): string {

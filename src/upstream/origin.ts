@@ -8,9 +8,16 @@ import { Connection } from "./connection.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { OpenCall } from "./open-call.ts";
 
+export interface OriginLimits {
+  readonly connectionsMax: number;
+  /** An idle connection is kept no longer than that. */
+  readonly keepMsMax: number;
+}
+
 export class Origin {
   readonly connect: Connector;
   readonly deadlines: Deadlines;
+  readonly keepMsMax: number;
   readonly #connectionsMax: number;
   readonly #free: Connection[] = [];
   /** As many at most as there are connections. */
@@ -18,10 +25,11 @@ export class Origin {
   #connections = 0;
   #closed: (() => void) | undefined;
 
-  constructor(connect: Connector, deadlines: Deadlines, connectionsMax: number) {
+  constructor(connect: Connector, deadlines: Deadlines, { connectionsMax, keepMsMax }: OriginLimits) {
     this.connect = connect;
     this.deadlines = deadlines;
     this.#connectionsMax = connectionsMax;
+    this.keepMsMax = keepMsMax;
   }
 
   start(call: OpenCall): void {
