@@ -1,6 +1,7 @@
 /**
  * What webhooks cost calls: the same steady load with ten webhooks and without, half of it calls that a guardrail
- * blocks, each of which is an event for all ten. One of the receivers is dead.
+ * blocks, each of which is an event for all ten. One of the receivers is dead. Beside them a gateway without webhooks
+ * while a stranger posts as much: deliveries take their share of two cores whoever makes them.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { gateway } from "../contestants.ts";
@@ -13,13 +14,16 @@ import { SteadyLoad } from "../steady-load.ts";
 import { message } from "../texts.ts";
 
 const callsPerSecond = 1_000;
-const eventsPerSecond = 1_000;
+/** To ten webhooks each: a thousand deliveries a second, and ten thousand. */
+const eventRates = [100, 1_000];
 const connections = 32;
+const webhooksMade = 10;
 /** Below the ports that a system gives out by itself. */
 const receiverPort = 16_380;
 const warmUpSecondsMin = 3;
 
-export const title = "1,000 calls/s beside 1,000 events/s, for ten webhooks (one of them dead) or for none";
+export const title =
+  "1,000 calls/s beside events for ten webhooks (one of them dead), for none, and for none beside a stranger's POSTs";
 
 export async function run(bench: Bench): Promise<Row[]> {
   const receivers = await bench.lab.startProgram(
@@ -31,9 +35,10 @@ export async function run(bench: Bench): Promise<Row[]> {
     ...limitedEndpoint({ slug: "blocked", credential: "upstream" }),
     guardrails: [blocklist],
   };
-  const plans = [10, 0].map((count) => ({
+  const plans = [webhooksMade, 0, 0].map((count, n) => ({
+    isBesideStranger: n === 2,
     ...gateway(bench.lab, {
-      name: `${count} webhooks`,
+      name: n === 2 ? "0 webhooks, a stranger posts" : `${count} webhooks`,
       credentials: { upstream: url },
       endpoints: [fullEndpoint({ slug: "json", credential: "upstream" }), blocked],
       webhooks: Array.from({ length: count }, (_, n) => webhook(n)),
@@ -41,25 +46,45 @@ export async function run(bench: Bench): Promise<Row[]> {
     }),
     hasThreads: true,
   }));
-  const samples = await inRounds(bench, plans, (target) => take(bench, target)).finally(() =>
-    receivers.stop(),
-  );
-  const [ten = [], none = []] = samples;
+  const rows: Row[] = [];
+  try {
+    for (const rate of eventRates) {
+      bench.progress(`  ${rate} events/s`);
+      const samples = await inRounds(bench, plans, async (target, { isBesideStranger }) => {
+        const stranger = isBesideStranger ? await posting(bench, rate * (webhooksMade - 1)) : undefined;
+        return take(bench, target, rate).finally(() => stranger?.stop());
+      });
+      rows.push(...rowsOf(rate, samples));
+    }
+  } finally {
+    await receivers.stop();
+  }
+  return rows;
+}
+
+/** As many POSTs a second as the webhooks that answer would make. */
+function posting(bench: Bench, rate: number): Promise<{ stop(): Promise<void> }> {
+  const program = [process.execPath, benchFile("poster.mjs"), String(receiverPort), String(rate)];
+  return bench.lab.startProgram(program, /ready/);
+}
+
+function rowsOf(rate: number, [ten = [], none = [], beside = []]: WebhookSample[][]): Row[] {
+  const at = `${rate.toLocaleString("en-GB")} events/s`;
   return [
-    ratio("CPU of the main thread a call, ten : none", main(ten), main(none), atMost(1.05)),
+    ratio(`${at}: CPU of the main thread a call, ten : stranger`, main(ten), main(beside), atMost(1.05)),
+    ratio(`${at}: CPU of the main thread a call, ten : none`, main(ten), main(none)),
     ratio(
-      "calls/s, ten : none",
+      `${at}: calls/s, ten : none`,
       column(ten, "callsPerSecond"),
       column(none, "callsPerSecond"),
       atLeast(0.98),
     ),
-    ...plans.flatMap(({ name }, n) => [
-      figure(`${name}, CPU of the main thread`, "us/call", main(samples[n] ?? [])),
-      figure(`${name}, half of the answers within`, "ms", column(samples[n] ?? [], "p50Ms")),
-      figure(`${name}, 99 of 100 answers within`, "ms", column(samples[n] ?? [], "p99Ms")),
+    ...Object.entries({ ten, none, stranger: beside }).flatMap(([name, rounds]) => [
+      figure(`${at}: half of the answers within, ${name}`, "ms", column(rounds, "p50Ms")),
+      figure(`${at}: 99 of 100 within, ${name}`, "ms", column(rounds, "p99Ms")),
     ]),
-    figure("deliveries", "/s", column(ten, "deliveriesPerSecond")),
-    figure("CPU of other threads a delivery", "us", column(ten, "otherUsPerDelivery")),
+    figure(`${at}: deliveries`, "/s", column(ten, "deliveriesPerSecond")),
+    figure(`${at}: CPU of other threads a delivery`, "us", column(ten, "otherUsPerDelivery")),
   ];
 }
 
@@ -85,7 +110,7 @@ interface WebhookSample {
   readonly otherUsPerDelivery: number;
 }
 
-async function take(bench: Bench, target: Target): Promise<WebhookSample> {
+async function take(bench: Bench, target: Target, eventsPerSecond: number): Promise<WebhookSample> {
   const load = (slug: string, text: string, rate: number, status: number): SteadyLoad =>
     new SteadyLoad({
       ...{ port: target.port, connections, callsPerSecond: rate, status },
