@@ -3,7 +3,6 @@
  * returns what is wrong and throws on no value, however deep or large.
  */
 import type { ErrorObject, ValidateFunction } from "ajv";
-import { LRUCache } from "lru-cache";
 import type { JsonSchema, SchemaCheck } from "../plugin/index.ts";
 import { compileWithAjv, type JsonPath, pointerSegments, type SchemaRefusal } from "./json-schema-engine.ts";
 import { textKey } from "./text-key.ts";
@@ -33,14 +32,19 @@ const SHOWN_ERRORS_MAX = 5;
 const SHOWN_CHARACTERS_MAX = 300;
 /** Of a larger value only the first error is sought: all errors of a huge body would fill the memory. */
 const EXPLAINED_NODES_MAX = 2000;
-const KEPT_SCHEMAS_MAX = 20_000;
-const KEPT_CHARACTERS_MAX = 64 * 1024 * 1024;
 
-/** By the schema's text. What a check takes grows with that text's length, which is its size here. */
-const kept = new LRUCache<string, CompiledSchema>({
-  max: KEPT_SCHEMAS_MAX,
-  maxSize: KEPT_CHARACTERS_MAX,
-});
+/** By the schema's text: what was asked for since the latest load, and what was before and not since. */
+let asked = new Map<string, CompiledSchema>();
+let askedBefore = new Map<string, CompiledSchema>();
+
+/**
+ * A load is over. What two loads in a row have not asked for is forgotten: even a small check takes 40 KB, and a gateway
+ * that is reloaded all day meets many.
+ */
+export function forgetUnusedSchemas(): void {
+  askedBefore = asked;
+  asked = new Map();
+}
 
 /**
  * Compiles a schema of draft 2020-12, or draft-07 when its `$schema` says so. Only own properties count. Refuses
@@ -50,12 +54,12 @@ export function compileSchema(schema: JsonSchema): CompiledSchema {
   const text = textOf(schema);
   if (text === undefined) return { ok: false, message: "the schema is nested too deeply", path: [] };
   const key = textKey(text);
-  let compiled = kept.get(key);
+  let compiled = asked.get(key) ?? askedBefore.get(key);
   if (compiled === undefined) {
     const compilation = compileWithAjv(schema, "first");
     compiled = compilation.ok ? { ok: true, check: newCheck(schema, compilation.validate) } : compilation;
-    kept.set(key, compiled, { size: text.length });
   }
+  asked.set(key, compiled);
   return compiled;
 }
 

@@ -2,6 +2,7 @@
  * The configuration in use: what was loaded last, what the store lays over it, and the generation that calls begin on.
  * It swaps, all or nothing; loading, and when, is the gateway's.
  */
+import { forgetUnusedSchemas } from "../base/json-schema.ts";
 import { CompileError } from "../compile/context.ts";
 import { InstancePool } from "../compile/instances.ts";
 import type { Diagnostic } from "../config/diagnostic.ts";
@@ -104,6 +105,7 @@ export class LiveConfig {
     });
     this.config = config;
     previous?.retire();
+    forgetUnusedSchemas();
     for (const key of stale) {
       if (await this.#rt.store.overrides.drop(key))
         this.#rt.log.info({ key }, "an override is gone: git has changed what it stood over");

@@ -1,7 +1,7 @@
 /** Schemas made into functions: which are taken, what a check says, and that no value makes one throw. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compileSchema } from "../../src/base/json-schema.ts";
+import { compileSchema, forgetUnusedSchemas } from "../../src/base/json-schema.ts";
 import type { JsonSchema, SchemaCheck } from "../../src/plugin/index.ts";
 
 function checkOf(schema: JsonSchema): SchemaCheck {
@@ -133,4 +133,15 @@ test("unique items are told apart by value, whatever the order of keys", () => {
 
 test("equal schemas share one check", () => {
   assert.equal(checkOf({ type: "string", title: "same" }), checkOf({ type: "string", title: "same" }));
+});
+
+test("a schema that two loads in a row do not ask for is forgotten, and no other", () => {
+  const used: JsonSchema = { const: "used in each load" };
+  const gone: JsonSchema = { const: "used in the first" };
+  const [first, other] = [checkOf(used), checkOf(gone)];
+  forgetUnusedSchemas();
+  assert.equal(checkOf(used), first);
+  forgetUnusedSchemas();
+  assert.equal(checkOf(used), first);
+  assert.notEqual(checkOf(gone), other);
 });

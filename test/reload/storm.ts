@@ -115,7 +115,7 @@ export async function storm(seconds: number): Promise<Storm> {
   const gateway = await createGateway({ configPath, env: {}, watch: false, log });
   const { url, adminUrl = "" } = await gateway.start();
   const load = new Load(url);
-  const admin = new Client(adminUrl);
+  const admin = new Client(adminUrl, false);
   try {
     const reloads = new Reloads(admin, configPath, load);
     const [memory] = await Promise.all([sampled(seconds), load.run(seconds), reloads.run(seconds)]);
@@ -187,7 +187,7 @@ class Load {
   readonly client: Client;
 
   constructor(url: string) {
-    this.client = new Client(url);
+    this.client = new Client(url, false);
   }
 
   async run(seconds: number): Promise<void> {

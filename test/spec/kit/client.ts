@@ -31,12 +31,14 @@ export interface Sent {
 
 export class Client {
   readonly origin: string;
-  /** Heads and texts of all answers, for one look at the end. */
+  /** Heads and texts of all answers, for one look at the end; or of none, for whoever looks at memory. */
   readonly heard: string[] = [];
+  readonly #remembers: boolean;
   readonly #agent = new Agent({ keepAlive: true });
 
-  constructor(origin: string) {
+  constructor(origin: string, remembers = true) {
     this.origin = origin;
+    this.#remembers = remembers;
   }
 
   /** One call, its whole answer. */
@@ -47,13 +49,13 @@ export class Client {
     const text = Buffer.concat(parts).toString("utf8");
     const { statusCode: status = 0, headers } = message;
     const head = headOf(message);
-    this.heard.push(head, text);
+    if (this.#remembers) this.heard.push(head, text);
     return { status, headers, head, text, json: parsed(text) };
   }
 
   /** One call whose answer is read event by event. */
   async stream(path: string, sent: Sent): Promise<EventStream> {
-    return new EventStream(await this.#open(path, sent), this.heard);
+    return new EventStream(await this.#open(path, sent), this.#remembers ? this.heard : []);
   }
 
   /** Sends bytes as they are and reads until the gateway closes the connection or `enough` is satisfied. */
