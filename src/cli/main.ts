@@ -93,6 +93,8 @@ function processIo(): CliIo {
     if (error.code === "EPIPE") process.exit(0);
     throw error;
   });
+  // Nobody is left to hear a warning, Node's own among them: no reason to end a gateway that answers.
+  process.stderr.on("error", () => undefined);
   return {
     stdout: (text) => void process.stdout.write(text),
     stderr: (text) => void process.stderr.write(text),
