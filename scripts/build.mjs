@@ -23,16 +23,16 @@ const INLINED = ["yaml"];
 
 /** Compiles into dist/, from nothing: a file deleted in the sources must not live on in the output. */
 export function build() {
+  // Looked for first: without it the output of an earlier build stays.
+  const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
   rmSync(join(root, "dist"), { recursive: true, force: true });
-  declare();
+  declare(tsc);
   bundle();
   writeFileSync(join(root, "dist/.built"), `${new Date().toISOString()}\n`);
 }
 
 /** Checks all types on the way. */
-function declare() {
-  const manifest = createRequire(import.meta.url).resolve("typescript/package.json");
-  const tsc = join(dirname(manifest), "bin/tsc");
+function declare(tsc) {
   const run = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json"], {
     cwd: root,
     stdio: ["ignore", 2, 2],

@@ -13,10 +13,24 @@ function isNewerThan(path, timeMs) {
   return entry.mtimeMs > timeMs || readdirSync(path).some((name) => isNewerThan(join(path, name), timeMs));
 }
 
+/** Compiling takes what `npm ci` leaves out where it is told to, or where NODE_ENV is production. */
+async function compile() {
+  try {
+    const { build } = await import("./build.mjs");
+    build();
+  } catch (error) {
+    if (error.code !== "ERR_MODULE_NOT_FOUND" && error.code !== "MODULE_NOT_FOUND") throw error;
+    process.stderr.write(
+      "sluice cannot be compiled: packages are missing. Run: npm ci --include=dev\n" +
+        "(after `npm run build` the program in dist/ runs without those: node dist/main.js start)\n",
+    );
+    process.exit(1);
+  }
+}
+
 const sources = ["src", "plugins", "providers", "package.json", "tsconfig.json", "tsconfig.build.json"];
 if (!existsSync(stamp) || sources.some((name) => isNewerThan(join(root, name), statSync(stamp).mtimeMs))) {
   process.stderr.write("compiling …\n");
-  const { build } = await import("./build.mjs");
-  build();
+  await compile();
 }
 await import("../dist/main.js");

@@ -15,6 +15,12 @@ export interface GuardedAgentsOptions {
   readonly idleMs: number;
   /** Default: no bound, for who bounds its requests otherwise. */
   readonly socketsPerOriginMax?: number;
+  /** Idle connections kept to one origin. Default 256, as Node's. */
+  readonly idleSocketsMax?: number;
+  /** Certificates to trust, PEM. Default: the system's. */
+  readonly ca?: string;
+  /** What becomes of each agent before it is used. Default: nothing. */
+  readonly adapt?: (agent: http.Agent) => http.Agent;
 }
 
 /** How a checked URL is asked for. */
@@ -31,16 +37,19 @@ export class GuardedAgents {
 
   constructor(options: GuardedAgentsOptions) {
     const { allow, resolve, idleMs, socketsPerOriginMax = Number.POSITIVE_INFINITY } = options;
+    const { idleSocketsMax = 256, ca, adapt = (agent) => agent } = options;
     this.#options = options;
     this.#allow = ssrfAllow(allow);
     const settings = {
       lookup: guardedLookup(this.#allow, resolve),
       keepAlive: true,
       maxSockets: socketsPerOriginMax,
+      maxFreeSockets: idleSocketsMax,
       timeout: idleMs,
     };
-    this.#plain = { request: http.request, agent: new http.Agent(settings) };
-    this.#secure = { request: https.request, agent: new https.Agent(settings) };
+    this.#plain = { request: http.request, agent: adapt(new http.Agent(settings)) };
+    const trusting = ca === undefined ? settings : { ...settings, ca };
+    this.#secure = { request: https.request, agent: adapt(new https.Agent(trusting)) };
   }
 
   /** The URL when it may be asked for, else why not. */

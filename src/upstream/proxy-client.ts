@@ -2,9 +2,9 @@
  * Opens the proxy's requests: to any upstream that the SSRF guard lets through, streamed both ways, connections kept.
  * Follows no redirect and reads no body. What goes in a request, and what becomes of its answer, is the surface's.
  */
-import http from "node:http";
-import https from "node:https";
-import { checkUrl, guardedLookup, type Resolve, type SsrfAllow, SsrfError, ssrfAllow } from "./ssrf.ts";
+import type http from "node:http";
+import { GuardedAgents, reasonOf } from "./guarded-agents.ts";
+import type { Resolve } from "./ssrf.ts";
 
 /** Further requests to one origin wait for their turn within their own time limit. */
 const SOCKETS_PER_ORIGIN_MAX = 1024;
@@ -43,36 +43,27 @@ export interface ProxyClientOptions {
   readonly ca?: string;
 }
 
-export function proxyClient({ allow: entries, resolve, ca }: ProxyClientOptions): ProxyClient {
-  const allow: SsrfAllow = ssrfAllow(entries);
-  const settings = {
-    // Names are resolved where a connection is made, so that what was checked is what is connected to.
-    lookup: guardedLookup(allow, resolve),
-    keepAlive: true,
-    maxSockets: SOCKETS_PER_ORIGIN_MAX,
-    maxFreeSockets: SOCKETS_FREE_MAX,
-    timeout: KEEP_ALIVE_MS,
-  };
-  const plain = readingInPlace(new http.Agent(settings));
-  const secure = readingInPlace(new https.Agent(ca === undefined ? settings : { ...settings, ca }));
+export function proxyClient({ allow, resolve, ca }: ProxyClientOptions): ProxyClient {
+  const agents = new GuardedAgents({
+    ...{ allow, resolve, idleMs: KEEP_ALIVE_MS, adapt: readingInPlace },
+    socketsPerOriginMax: SOCKETS_PER_ORIGIN_MAX,
+    idleSocketsMax: SOCKETS_FREE_MAX,
+    ...(ca !== undefined && { ca }),
+  });
   return {
-    check: (url) => checkUrl(url, allow),
+    check: (url) => agents.check(url),
     open(origin, { method, path, headers }) {
-      const isSecure = origin.protocol === "https:";
-      const send = isSecure ? https.request : http.request;
-      return send({
+      const { request, agent } = agents.wayTo(origin);
+      return request({
         protocol: origin.protocol,
         hostname: origin.hostname.replace(/^\[|\]$/g, ""),
         port: origin.port,
-        agent: isSecure ? secure : plain,
+        agent,
         maxHeaderSize: HEAD_BYTES_MAX,
         ...{ method, path, headers: [...headers] },
       });
     },
-    close() {
-      plain.destroy();
-      secure.destroy();
-    },
+    close: () => agents.close(),
   };
 }
 
@@ -80,7 +71,7 @@ export function proxyClient({ allow: entries, resolve, ca }: ProxyClientOptions)
  * Node makes a buffer for each read, and its parser copies the body out of that: twice as much to collect. Here all reads
  * of a connection go into one buffer, since the parser is done with it when `emit` returns.
  */
-function readingInPlace<Agent extends http.Agent>(agent: Agent): Agent {
+function readingInPlace(agent: http.Agent): http.Agent {
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (options, connected) => {
     let buffer = Buffer.allocUnsafeSlow(READ_BYTES_MIN);
@@ -108,7 +99,7 @@ function readingInPlace<Agent extends http.Agent>(agent: Agent): Agent {
 export type ProxyFailure = { readonly blocked: string } | { readonly unreachable: string };
 
 export function proxyFailure(error: unknown): ProxyFailure {
-  if (error instanceof SsrfError) return { blocked: error.message };
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
-  return { unreachable: code === "" ? "the connection failed" : code };
+  const reason = reasonOf(error);
+  if ("blocked" in reason) return reason;
+  return { unreachable: reason.code === "" ? "the connection failed" : reason.code };
 }

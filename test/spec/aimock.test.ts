@@ -6,26 +6,14 @@ import assert from "node:assert/strict";
 import { LLMock } from "@copilotkit/aimock";
 import { monthOf } from "../../src/base/month.ts";
 import { VENDORS, type VendorKey } from "../providers/vendors.ts";
+import { KETTLE, UNDER } from "../wrapper/imitation.ts";
 import { assertAnswered, assertRefused, at, until } from "./kit/client.ts";
 import { PROJECT } from "./kit/config.ts";
 import { chunksOf, textOf } from "./kit/event-stream.ts";
 import { type Closer, type Harness, startGateway } from "./kit/gateway.ts";
 import { verifies } from "./verifies.ts";
 
-const KETTLE = "The kettle is on, and the tea is nearly ready.";
 const ask = { message: "What is on the stove?" };
-
-/** What comes between the imitation's address and the paths that an adapter adds. */
-const UNDER: Readonly<Record<VendorKey, string>> = {
-  openai: "/v1",
-  anthropic: "",
-  google: "",
-  mistral: "/v1",
-  groq: "/v1",
-  together: "/v1",
-  ollama: "",
-  cohere: "",
-};
 
 const PATHS: Readonly<Record<VendorKey, RegExp>> = {
   openai: /^\/v1\/chat\/completions$/,

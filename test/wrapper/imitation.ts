@@ -6,7 +6,7 @@ import { LLMock } from "@copilotkit/aimock";
 import type { Closer } from "../spec/kit/gateway.ts";
 
 /** Providers, with what comes between the imitation's address and the paths that an adapter adds. */
-const UNDER = {
+export const UNDER = {
   openai: "/v1",
   anthropic: "",
   google: "",
