@@ -1,0 +1,4 @@
+/** All fuzz targets, in the order in which `npm run fuzz` runs them. */
+import type { FuzzTarget } from "./target.ts";
+
+export const FUZZ_TARGETS: readonly FuzzTarget[] = [];
