@@ -2,7 +2,7 @@
  * Stage check: the answer's text against the endpoint's `output_schema`. Text is parsed as JSON unless the schema asks
  * for a string. A streamed answer is judged when it is whole, as a failure after the first byte.
  */
-import { definePlugin, type GatewayError, type JsonSchema, reject } from "sluice/plugin";
+import { definePlugin, type GatewayError, type JsonSchema, parseJson, reject } from "sluice/plugin";
 
 interface Options {
   readonly output_schema: JsonSchema;
@@ -22,7 +22,7 @@ export default definePlugin<Options>({
       let value: unknown = content;
       if (!isText) {
         try {
-          value = JSON.parse(content);
+          value = parseJson(content);
         } catch {
           return reject("output_invalid", { error: "the answer is not JSON" });
         }

@@ -8,6 +8,7 @@ import {
   defineGuardrail,
   type Edit,
   type Host,
+  parsed,
   refuse,
   replace,
   type TextAbout,
@@ -75,7 +76,7 @@ export default defineGuardrail<Options>({
         if ("failed" in answer)
           throw new Error(`the webhook could not be asked: ${answer.failed}: ${answer.detail}`);
         if (answer.status !== 200) throw new Error(`the webhook answered with status ${answer.status}`);
-        return verdictOf(parsed(answer.text), text, about);
+        return verdictOf(fieldsOf(answer.text), text, about);
       },
     };
   },
@@ -105,16 +106,10 @@ function signed(body: string, secret: string | undefined, { clock }: Host): Reco
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function parsed(text: string): Fields {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = undefined;
-  }
-  if (typeof value !== "object" || value === null) throw new Error("the webhook's answer is no JSON object");
-  // An object of unknown fields, as has just been seen.
-  return value as Fields;
+function fieldsOf(text: string): Fields {
+  const fields = parsed(text);
+  if (fields === undefined) throw new Error("the webhook's answer is not a JSON object");
+  return fields;
 }
 
 function verdictOf(

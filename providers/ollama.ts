@@ -11,7 +11,16 @@ import type {
   Tool,
   WireFormat,
 } from "sluice/plugin";
-import { beyond, callIds, contentText, defineProvider, jsonFailure, parsed, toolJson } from "sluice/plugin";
+import {
+  beyond,
+  callIds,
+  contentText,
+  defineProvider,
+  jsonFailure,
+  parsed,
+  readBase64Url,
+  toolJson,
+} from "sluice/plugin";
 import { decodeOllama, decodeOllamaVectors, OllamaDecoder } from "./wire/ollama-answer.ts";
 
 interface OllamaOptions {
@@ -159,11 +168,11 @@ function messagesOf(messages: readonly Message[]): Json[] {
   });
 }
 
-const DATA_URL = /^data:[^,]*;base64,/;
-
 /** Bytes in base64. An https address goes out as it is, and Ollama refuses it: better than an answer without a look. */
 function imagesIn(content: Message["content"]): string[] | undefined {
   if (typeof content === "string") return undefined;
-  const urls = content.filter((part) => part.type === "image").map(({ url }) => url.replace(DATA_URL, ""));
+  const urls = content
+    .filter((part) => part.type === "image")
+    .map(({ url }) => readBase64Url(url)?.base64 ?? url);
   return urls.length === 0 ? undefined : urls;
 }

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import {
   type Check,
   castsWithReason,
+  depthChecked,
   exportedNames,
   fileLength,
   fileName,
@@ -62,6 +63,11 @@ test("every file opens by saying what it is for", () => every(opensWithComment, 
 test("every cast has its reason beside it", () => every(castsWithReason, sources));
 test("nothing is left to do, and no control character is in any file", () => every(noLeftovers, files));
 test("no file names a machine", () => every(noMachine, files));
+
+test("JSON from outside is parsed with a check of its depth", () => {
+  every(depthChecked, sources);
+  shows(depthChecked, "providers/a.ts", "JSON.parse(text)", "parseJson(text) // not JSON.parse(text)");
+});
 
 test("README, CHANGELOG and LICENSE are there", () => {
   for (const name of ["README.md", "CHANGELOG.md", "LICENSE"]) assert.ok(existsSync(join(ROOT, name)), name);

@@ -6,6 +6,7 @@ import {
   errorWithin,
   isPresent,
   type Json,
+  notJson,
   parsed,
   record,
   records,
@@ -17,7 +18,7 @@ import {
 /** Text of a 2xx answer. */
 export function decodeAnthropic(text: string, newId: () => string): ChatResult | ProviderFailure {
   const answer = parsed(text);
-  if (answer === undefined) return unusable("the answer is not JSON");
+  if (answer === undefined) return notJson("the answer", text);
   if (isPresent(answer["error"])) return errorWithin(shortReason(answer["error"]));
   if (!Array.isArray(answer["content"])) return unusable("the answer has no content");
   let content = "";

@@ -6,6 +6,7 @@ import {
   eventChunk,
   isPresent,
   type Json,
+  notJson,
   PlainEvents,
   parsed,
   record,
@@ -55,12 +56,11 @@ export class AnthropicDecoder implements StreamDecoder {
       return undefined;
     }
     const event = parsed(text);
-    if (event === undefined) return unusable("an event of the answer is not JSON");
+    if (event === undefined) return notJson("an event of the answer", text);
     if (name === "error" || isPresent(event["error"])) return errorWithin(shortReason(event));
     switch (textOf(event["type"]) || name) {
       case "message_start":
-        this.#start(record(event["message"]));
-        return undefined;
+        return this.#start(record(event["message"]));
       case "content_block_start":
         return this.#begin(event["index"], record(event["content_block"]), out);
       case "content_block_delta":
@@ -82,11 +82,17 @@ export class AnthropicDecoder implements StreamDecoder {
     }
   }
 
-  /** Proxies send a second start, of the same answer or of one that they go on with: it changes nothing. */
-  #start(message: Json | undefined): void {
+  /**
+   * Proxies send a second start, of the same answer or of another that continues it: it changes nothing. Inside an open
+   * tool call another answer cannot continue it: the call's arguments are cut off.
+   */
+  #start(message: Json | undefined): ProviderFailure | undefined {
+    if (this.#open.size > 0 && textOf(message?.["id"]) !== this.id)
+      return unusable("another answer began inside a tool call");
     this.id ||= textOf(message?.["id"]);
     this.model ||= textOf(message?.["model"]);
     if (this.#usage === undefined) this.#use(record(message?.["usage"]));
+    return undefined;
   }
 
   /** Counts are of the whole answer so far; a count that is left out, or null, still holds. */
@@ -102,7 +108,7 @@ export class AnthropicDecoder implements StreamDecoder {
     const id = textOf(block["id"]) || this.#newId();
     if (this.#open.get(theirs)?.id === id) return undefined;
     if (this.#calls === TOOL_CALLS_MAX) return tooManyCalls();
-    this.#close(theirs, out);
+    if (this.#open.has(theirs)) return unusable("a tool call began inside another one");
     const index = this.#calls++;
     this.#open.set(theirs, { index, id, whole: JSON.stringify(record(block["input"]) ?? {}) });
     push(out, { index, id, name: textOf(block["name"]), arguments: "" });

@@ -6,6 +6,7 @@ import {
   errorWithin,
   isPresent,
   type Json,
+  notJson,
   parsed,
   record,
   records,
@@ -25,7 +26,7 @@ export function decodeCohere(
   newId: () => string,
 ): ChatResult | ProviderFailure {
   const answer = parsed(text);
-  if (answer === undefined) return unusable("the answer is not JSON");
+  if (answer === undefined) return notJson("the answer", text);
   if (isPresent(answer["error"])) return errorWithin(shortReason(answer["error"]));
   const message = record(answer["message"]);
   if (message === undefined) return unusable("the answer has no message");

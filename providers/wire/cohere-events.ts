@@ -7,13 +7,13 @@ import {
   firstOf,
   isPresent,
   type Json,
+  notJson,
   parsed,
   record,
   shortReason,
   TOOL_CALLS_MAX,
   textOf,
   tooManyCalls,
-  unusable,
 } from "sluice/plugin";
 import { type CountedTokens, FINISH_REASONS, isNothing, usageOf } from "./cohere-answer.ts";
 
@@ -47,7 +47,7 @@ export class CohereDecoder implements StreamDecoder {
 
   event(name: string, text: string, out: ChatChunk[]): ProviderFailure | undefined {
     const event = parsed(text);
-    if (event === undefined) return unusable("an event of the answer is not JSON");
+    if (event === undefined) return notJson("an event of the answer", text);
     if (name === "error" || isPresent(event["error"])) return errorWithin(shortReason(event));
     const delta = record(event["delta"]) ?? NO_DELTA;
     const message = record(delta["message"]);

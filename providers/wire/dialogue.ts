@@ -2,7 +2,7 @@
  * A conversation as vendors want it that know two sides only: what the system says apart, and neighbouring messages of
  * one side as one turn. Leaves what a message says to those who write it.
  */
-import { contentText, type Message } from "sluice/plugin";
+import { type Base64Url, contentText, type Message, readBase64Url } from "sluice/plugin";
 
 export interface Turn {
   readonly side: "user" | "assistant";
@@ -59,13 +59,8 @@ export function fileElsewhere(messages: readonly Message[]): string | undefined 
   return undefined;
 }
 
-const DATA_URL = /^data:([^;,]+)[^,]*;base64,/;
-
 /** An image or a document that its URL holds, in base64; undefined for one that is elsewhere. */
-export function imageWithin(
-  url: string,
-): { readonly mediaType: string; readonly base64: string } | undefined {
-  const head = DATA_URL.exec(url);
-  if (head === null) return undefined;
-  return { mediaType: head[1] ?? "", base64: url.slice(head[0].length) };
+export function imageWithin(url: string): Base64Url | undefined {
+  const found = readBase64Url(url);
+  return found === undefined || found.mediaType === "" ? undefined : found;
 }

@@ -5,6 +5,7 @@ import {
   endOf,
   firstOf,
   type Json,
+  notJson,
   parsedValue,
   record,
   records,
@@ -23,7 +24,7 @@ export function decodeGoogle(text: string, newId: () => string): ChatResult | Pr
   const failed = errorIn(value);
   if (failed !== undefined) return failed;
   const answer = record(value);
-  if (answer === undefined) return unusable("the answer is not JSON");
+  if (answer === undefined) return notJson("the answer", text);
   const word = endWord(answer);
   if (word === "" && firstOf(answer["candidates"]) === undefined) {
     return unusable("the answer has no candidates");

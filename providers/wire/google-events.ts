@@ -3,12 +3,12 @@ import type { ChatChunk, ProviderFailure, StreamDecoder, Usage } from "sluice/pl
 import {
   endOf,
   eventChunk,
+  notJson,
   parsedValue,
   record,
   TOOL_CALLS_MAX,
   textOf,
   tooManyCalls,
-  unusable,
 } from "sluice/plugin";
 import { endWord, FINISH_REASONS, saidIn, usageIn } from "./google-answer.ts";
 import { errorIn } from "./google-failure.ts";
@@ -37,7 +37,7 @@ export class GoogleDecoder implements StreamDecoder {
     const failed = errorIn(value);
     if (failed !== undefined) return failed;
     const event = record(value);
-    if (event === undefined) return unusable("an event of the answer is not JSON");
+    if (event === undefined) return notJson("an event of the answer", raw);
     this.id ||= textOf(event["responseId"]);
     this.model ||= textOf(event["modelVersion"]);
     this.#word = endWord(event) || this.#word;

@@ -15,6 +15,7 @@ import {
   errorWithin,
   eventChunk,
   isPresent,
+  notJson,
   parsed,
   record,
   records,
@@ -29,7 +30,7 @@ import {
 /** Text of a 2xx answer. */
 export function decodeOllama(text: string, newId: () => string): ChatResult | ProviderFailure {
   const answer = parsed(text);
-  if (answer === undefined) return unusable("the answer is not JSON");
+  if (answer === undefined) return notJson("the answer", text);
   if (isPresent(answer["error"])) return errorWithin(shortReason(answer["error"]));
   const message = record(answer["message"]);
   if (message === undefined) return unusable("the answer has no message");
@@ -54,7 +55,7 @@ export function decodeOllama(text: string, newId: () => string): ChatResult | Pr
 /** Text of a 2xx answer to a call for embeddings. */
 export function decodeOllamaVectors(text: string): ChatResult | ProviderFailure {
   const answer = parsed(text);
-  if (answer === undefined) return unusable("the answer is not JSON");
+  if (answer === undefined) return notJson("the answer", text);
   if (isPresent(answer["error"])) return errorWithin(shortReason(answer["error"]));
   const embeddings = vectorsIn(answer["embeddings"]);
   if (embeddings === undefined) return unusable("the answer has no embeddings");
@@ -85,7 +86,7 @@ export class OllamaDecoder implements StreamDecoder {
 
   event(_name: string, line: string, out: ChatChunk[]): ProviderFailure | undefined {
     const event = parsed(line);
-    if (event === undefined) return unusable("a line of the answer is not JSON");
+    if (event === undefined) return notJson("a line of the answer", line);
     if (isPresent(event["error"])) return errorWithin(shortReason(event["error"]));
     this.model ||= textOf(event["model"]);
     const message = record(event["message"]);

@@ -27,7 +27,8 @@ export type {
   Usage,
 } from "./chat.ts";
 export { eventChunk, textChunk } from "./chat.ts";
-export { charactersOf, contentLength, contentText } from "./content.ts";
+export type { Base64Url } from "./content.ts";
+export { charactersOf, contentLength, contentText, readBase64Url } from "./content.ts";
 export type {
   Answer,
   AnswerStream,
@@ -150,6 +151,7 @@ export {
   errorWithin,
   jsonFailure,
   mayMoveOn,
+  notJson,
   retryAfter,
   shortReason,
   statusFailed,
@@ -163,8 +165,11 @@ export {
   firstOf,
   hasItems,
   isPresent,
+  JSON_DEPTH_MAX,
+  nestsTooDeep,
   parsed,
   parsedValue,
+  parseJson,
   record,
   records,
   textOf,

@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { refusedByShape } from "../http/body.ts";
-import { isPromise, type JsonValue, type MaybePromise } from "../plugin/index.ts";
+import { isPromise, type JsonValue, type MaybePromise, parsedValue } from "../plugin/index.ts";
 import { isMap, type JsonMap, type McpServer, RPC, type RpcError, type RpcOutcome } from "./jsonrpc.ts";
 import { type EraHeaders, readEra } from "./jsonrpc-era.ts";
 import { callMethod } from "./jsonrpc-methods.ts";
@@ -132,13 +132,8 @@ function invalidRequest(message: JsonValue): RpcError {
 
 function parse(bytes: Buffer | undefined): JsonValue | undefined {
   if (bytes === undefined || !isUtf8(bytes)) return undefined;
-  let value: JsonValue;
-  try {
-    value = JSON.parse(bytes.toString("utf8"));
-  } catch {
-    return undefined;
-  }
-  return refusedByShape(value) === undefined ? value : undefined;
+  const value = parsedValue(bytes.toString("utf8")) as JsonValue | undefined; // JSON has no other values
+  return value !== undefined && refusedByShape(value) === undefined ? value : undefined;
 }
 
 function hasGoodId(message: JsonMap): boolean {

@@ -15,6 +15,7 @@ import {
   isGatewayError,
   type JsonValue,
   type MaybePromise,
+  parsedValue,
   refuse,
   reject,
   type Timer,
@@ -174,12 +175,8 @@ function toolResult(x: Call, result: ChatResult, structure: EndpointTool["struct
 /** null: the answer was changed after it had been checked, and is no such JSON any more. */
 function structuredContent(content: string, structure: EndpointTool["structure"]): JsonMap | null {
   if (structure === "wrapped text") return { result: content };
-  let value: JsonValue;
-  try {
-    value = JSON.parse(content);
-  } catch {
-    return null;
-  }
+  const value = parsedValue(content) as JsonValue | undefined; // JSON has no other values
+  if (value === undefined) return null;
   if (structure === "wrapped") return { result: value };
   return isMap(value) ? value : null;
 }

@@ -5,7 +5,7 @@
 import type { ClosingAnswer } from "../pipeline/reply.ts";
 import { toolCallsJson } from "../pipeline/tool-calls.ts";
 import type { Alternative, ChatResult, JsonMembers, RawAnswer, Usage } from "../plugin/index.ts";
-import { parsed, record, records } from "../plugin/index.ts";
+import { parsed, parseJson, record, records } from "../plugin/index.ts";
 import { isTier, wholeLogprobs } from "../plugin/openai-chat/repaired-event.ts";
 
 export interface WholeAnswer {
@@ -47,7 +47,7 @@ function choiceOf(said: Alternative, index: number): JsonMembers {
     role: "assistant",
     content: said.content === "" && calls.length > 0 ? null : said.content,
     refusal: null,
-    ...(calls.length > 0 && { tool_calls: JSON.parse(toolCallsJson(calls)) }),
+    ...(calls.length > 0 && { tool_calls: parseJson(toolCallsJson(calls)) }),
   };
   return { index, message, logprobs: null, finish_reason: wordOf(said.finishReason) };
 }

@@ -1,5 +1,6 @@
 /** Reads the messages of a request in OpenAI's format. What a field may hold is said here, and nothing of providers. */
 import type { Content, ContentPart, JsonMembers, Message, ToolCall } from "../plugin/index.ts";
+import { JSON_DEPTH_MAX, nestsTooDeep, readBase64Url } from "../plugin/index.ts";
 import { areBeyond, type Fields } from "./wrapper-fields.ts";
 
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"] as const;
@@ -66,7 +67,10 @@ function readToolCall(fields: Fields): ToolCall | undefined {
   fields.choice("type", ["function"]);
   const called = fields.object("function");
   if (called === undefined) return fields.wrong("function", "an object with name and arguments");
-  return { id, name: called.required("name"), arguments: called.text("arguments") || "{}" };
+  const text = called.text("arguments") || "{}";
+  // Other vendors take the arguments as JSON, not as text.
+  if (nestsTooDeep(text)) return called.wrong("arguments", `nested ${JSON_DEPTH_MAX} levels deep at most`);
+  return { id, name: called.required("name"), arguments: text };
 }
 
 type PartReader = (fields: Fields) => ContentPart | undefined;
@@ -108,7 +112,7 @@ function readImage(fields: Fields): ContentPart | undefined {
   const image = fields.object("image_url");
   if (image === undefined) return fields.wrong("image_url", "an object with a url");
   const url = image.required("url");
-  if (!/^(?:https?:\/\/|data:[^,]*;base64,)/i.test(url))
+  if (!/^https?:\/\//i.test(url) && readBase64Url(url) === undefined)
     return image.wrong("url", "an http address or a data: URL in base64");
   const detail = image.choice("detail", ["auto", "low", "high"]);
   image.end();

@@ -3,8 +3,8 @@
  * what an event means. Bytes are decoded only up to the last line break, so no character is ever cut in two.
  */
 
-/** Longest line, and longest event when its data spans lines, unless more is asked for. */
-export const EVENT_BYTES_MAX = 1024 * 1024;
+/** Longest line, and longest event when its data spans lines, unless more is asked for. A tool call or an image is one event. */
+export const EVENT_BYTES_MAX = 16 * 1024 * 1024;
 
 export type OnEvent = (name: string, text: string) => void;
 
@@ -26,6 +26,7 @@ export function framing(
 
 const LF = 10;
 const CR = 13;
+const COLON = 58;
 const EMPTY = Buffer.alloc(0);
 
 /** Gathers bytes into text of whole lines, each ended by LF, whichever of CR, LF and CRLF the sender uses. */
@@ -114,11 +115,11 @@ class SseFraming implements Framing {
     let from = 0;
     for (let to = lines.indexOf("\n"); to !== -1; to = lines.indexOf("\n", from)) {
       if (to === from) this.#dispatch();
-      else if (lines.startsWith("data:", from)) {
+      else if (lines.startsWith("data", from) && isFieldName(lines, from + 4, to)) {
         const value = fieldValue(lines, from + 5, to);
         this.#text = this.#text === undefined ? value : `${this.#text}\n${value}`;
         if (this.#text.length > this.#eventMax) return false;
-      } else if (lines.startsWith("event:", from)) {
+      } else if (lines.startsWith("event", from) && isFieldName(lines, from + 5, to)) {
         this.#name = fieldValue(lines, from + 6, to);
       }
       // Anything else is a comment, an id or a retry time: nothing to us.
@@ -136,9 +137,14 @@ class SseFraming implements Framing {
   }
 }
 
+/** A field's name ends at a colon, or with its line: then its value is empty. */
+function isFieldName(lines: string, end: number, lineEnd: number): boolean {
+  return end === lineEnd || lines.charCodeAt(end) === COLON;
+}
+
 /** One space after the colon belongs to the framing, further ones to the value. */
 function fieldValue(lines: string, from: number, to: number): string {
-  return lines.slice(lines.charCodeAt(from) === 32 ? from + 1 : from, to);
+  return from >= to ? "" : lines.slice(lines.charCodeAt(from) === 32 ? from + 1 : from, to);
 }
 
 class NdjsonFraming implements Framing {

@@ -3,7 +3,7 @@
  * revisions, the envelope and headers of the stateless one. Opens no connection.
  */
 import { VERSION } from "../base/version.ts";
-import type { JsonValue } from "../plugin/index.ts";
+import { type JsonValue, parsedValue } from "../plugin/index.ts";
 
 export type JsonMap = { readonly [key: string]: JsonValue };
 
@@ -112,33 +112,10 @@ function headerText(text: string): string {
   return isPlain ? text : `=?base64?${Buffer.from(text, "utf8").toString("base64")}?=`;
 }
 
-/** Nesting that a message may have: deeper ones would overflow whoever writes them out again. */
-const DEPTH_MAX = 100;
-
 /** The message that a text holds; undefined when it holds none. */
 export function messageOf(text: string): JsonMap | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-  return isMap(value) && !isTooDeep(value) ? value : undefined;
-}
-
-/** Level by level, without recursion. */
-function isTooDeep(value: object): boolean {
-  let level: readonly object[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth === DEPTH_MAX) return true;
-    const next: object[] = [];
-    for (const item of level) {
-      for (const child of Object.values(item))
-        if (typeof child === "object" && child !== null) next.push(child);
-    }
-    level = next;
-  }
-  return false;
+  const value = parsedValue(text);
+  return isMap(value) ? value : undefined;
 }
 
 /** The outcome that an answer's message stands for; undefined when it is malformed. */

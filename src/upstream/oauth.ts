@@ -3,6 +3,7 @@
  * end. Whoever uses it signs with it; it goes into no message, and neither does any other secret.
  */
 import type { Clock, HttpAnswer, HttpFailure, HttpRequest, MaybePromise } from "../plugin/index.ts";
+import { parsed } from "../plugin/index.ts";
 
 export interface OAuthSettings {
   readonly token_url: string;
@@ -206,10 +207,5 @@ function errorOf(answer: HttpAnswer): string | undefined {
 }
 
 function fieldsOf({ text }: HttpAnswer): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? { ...value } : {};
-  } catch {
-    return {};
-  }
+  return parsed(text) ?? {};
 }

@@ -21,8 +21,9 @@ export class ResponseParser {
   /** Of a body of known length. */
   #bytesLeft = 0;
   #chunks: ChunkedBody | undefined;
-  /** The beginning of a head, or of trailers, whose rest has not come. */
-  #begun: Buffer | undefined;
+  /** The beginning of a head, or of trailers, whose rest has not arrived: HEAD_BYTES_MAX at most. */
+  #begun: Buffer[] = [];
+  #begunBytes = 0;
   #interim = 0;
   #excess = false;
 
@@ -44,13 +45,14 @@ export class ResponseParser {
   read(bytes: Buffer, length: number): boolean {
     this.body = undefined;
     this.head.forget();
-    const begun = this.#begun;
-    if (begun === undefined) return this.#take(bytes, length);
-    this.#begun = undefined;
-    const came = bytes.subarray(0, length);
-    const whole = Buffer.concat([begun, came]);
-    // Looked at anew only once another line is whole: a head that comes byte by byte costs no more than another.
-    return came.includes(LF) ? this.#take(whole, whole.length) : this.#keep(whole);
+    if (this.#begunBytes === 0) return this.#take(bytes, length);
+    const arrived = bytes.subarray(0, length);
+    // Joined only when another line is whole: a head that arrives byte by byte costs no more than any other.
+    if (!arrived.includes(LF)) return this.#keep(arrived);
+    const whole = Buffer.concat([...this.#begun, arrived]);
+    this.#begun = [];
+    this.#begunBytes = 0;
+    return this.#take(whole, whole.length);
   }
 
   /** The connection has ended. True when that completes the answer. */
@@ -66,22 +68,24 @@ export class ResponseParser {
     this.#part = "head";
     this.#chunks = undefined;
     this.#interim = 0;
+    this.#begun = [];
+    this.#begunBytes = 0;
   }
 
   #take(bytes: Buffer, to: number): boolean {
     let at = 0;
     while (this.#part === "head") {
       const from = at;
-      at = this.head.read(bytes, from, to);
+      at = this.head.read(bytes, from, Math.min(to, from + HEAD_BYTES_MAX));
       if (at === INCOMPLETE) return this.#keep(bytes.subarray(from, to));
-      if (at === MALFORMED || at - from > HEAD_BYTES_MAX || !this.#begin()) return false;
+      if (at === MALFORMED || !this.#begin()) return false;
     }
     if (this.#part !== "complete") at = this.#readBody(bytes, at, to);
     if (this.#part === "trailers") {
       const from = at;
-      at = this.head.skipTrailers(bytes, from, to);
+      at = this.head.skipTrailers(bytes, from, Math.min(to, from + HEAD_BYTES_MAX));
       if (at === INCOMPLETE) return this.#keep(bytes.subarray(from, to));
-      if (at === MALFORMED || at - from > HEAD_BYTES_MAX) return false;
+      if (at === MALFORMED) return false;
       this.#part = "complete";
     }
     this.#excess = this.#part === "complete" && at < to;
@@ -119,9 +123,12 @@ export class ResponseParser {
     return next;
   }
 
-  /** A copy, since the buffer of a read is used again. */
+  /** A copy, since the buffer of a read is used again. False: no head may be that large. */
   #keep(begun: Buffer): boolean {
-    this.#begun = Buffer.from(begun);
-    return begun.length <= HEAD_BYTES_MAX;
+    if (begun.length === 0) return true;
+    this.#begunBytes += begun.length;
+    if (this.#begunBytes >= HEAD_BYTES_MAX) return false;
+    this.#begun.push(Buffer.from(begun));
+    return true;
   }
 }

@@ -117,10 +117,11 @@ test("usage is the last that was told; a count that is left out or null still ho
   assert.equal(chunks.at(-1)?.usage, undefined);
 });
 
-test("a second start, doubled or spliced in by a proxy, changes neither id nor usage nor the count of calls", () => {
+test("a second start, doubled or spliced in by a proxy between blocks, changes neither id nor usage nor the count of calls", () => {
   const other = start({ id: "msg_2", model: "claude-tea-2", usage: { input_tokens: 0, output_tokens: 0 } });
   const decoder = format.decoder();
-  const events = [start(), start(), blockStart(0, boil("toolu_1")), other, blockStart(0, boil("toolu_2"))];
+  const first = [blockStart(0, boil("toolu_1")), start(), blockStop(0)];
+  const events = [start(), start(), ...first, other, blockStart(0, boil("toolu_2"))];
   const chunks: ChatChunk[] = [];
   for (const event of [...events, ...end("tool_use")]) decoder.event("", JSON.stringify(event), chunks);
   assert.deepEqual([decoder.id, decoder.model], ["msg_1", "claude-tea-1"]);
@@ -135,6 +136,16 @@ test("a second start, doubled or spliced in by a proxy, changes neither id nor u
       [1, undefined, "{}"],
     ],
   );
+});
+
+test("a stream that another answer is spliced into inside a tool call fails: the arguments are cut off", () => {
+  const other = start({ id: "msg_2" });
+  const begun = [start(), blockStart(0, boil("toolu_1")), args(0, '{"value":"Spark')];
+  const second = [blockStart(0, boil("toolu_2")), args(0, "{}"), blockStop(0), ...end("tool_use")];
+  const reasonOf = (events: readonly object[]) => streamOf(format, events).failed?.reason;
+  assert.equal(reasonOf([...begun, other, ...second]), "another answer began inside a tool call");
+  assert.equal(reasonOf([...begun, ...second]), "a tool call began inside another one");
+  assert.equal(reasonOf([...begun, start(), args(0, '"}'), blockStop(0), ...end("tool_use")]), undefined);
 });
 
 test("arguments come in parts, between texts, and are numbered by calls alone", () => {

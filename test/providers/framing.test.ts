@@ -76,6 +76,24 @@ test("an event without data is none, and its name does not stick to the next", (
   readsAs("sse", "event: ping\n\ndata:\n\ndata: x\n\n", [["", "x"]]);
 });
 
+test("a field name alone on its line is the field with an empty value", () => {
+  readsAs("sse", "data: a\ndata\ndata: b\n\n", [["", "a\n\nb"]]);
+  readsAs("sse", "data\n\ndata\ndata\n\ndata: x\n\n", [
+    ["", "\n"],
+    ["", "x"],
+  ]);
+  readsAs("sse", "event: news\nevent\ndata: x\n\ndatabase: y\n\neventual: z\n\n", [["", "x"]]);
+});
+
+test("an event of 3 MB is one event", () => {
+  const text = "a".repeat(3_000_000);
+  const bytes = Buffer.from(`data: ${text}\n\n`);
+  const reads = Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_, n) =>
+    bytes.subarray(n * 65_536, (n + 1) * 65_536),
+  );
+  assert.deepEqual(read("sse", reads), [["", text]]);
+});
+
 test("blank JSON lines are passed over", () => {
   readsAs("ndjson", '\n{"a":1}\r\n  \r\n{"b":2}\r\n', [
     ["", '{"a":1}'],

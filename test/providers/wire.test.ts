@@ -275,7 +275,7 @@ test("an error within a stream comes after the text before it, and ends the conn
 
 test("events that are not JSON, or too large, fail the stream", async (t) => {
   const { provider, upstream, clock } = await bench(t);
-  upstream.answer(sseAnswer(["{"]), sseAnswer(["x".repeat(1024 * 1024 + 1)]));
+  upstream.answer(sseAnswer(["{"]), sseAnswer(["x".repeat(16 * 1024 * 1024 + 1)]));
   for (const reason of ["an event of the answer is not JSON", "an event of the answer is too large"]) {
     const { sink } = streaming(provider, clock);
     assert.deepEqual(said(await sink.over), { status: 200, reason, movesOn: true, accepted: true });

@@ -110,3 +110,14 @@ export const noMachine: Check = ({ path, text }) =>
         ? [`${path}:${n + 1} names a machine.`]
         : [],
     );
+
+/** Where JSON of clients, providers and other servers is read. */
+const READS_OUTSIDE = /^(?:providers|plugins|src\/(?:plugin|upstream|surfaces))\//;
+/** The one that checks the depth, and one that keeps nothing but a string. */
+const PARSES_JSON = ["src/plugin/wire/json.ts", "src/plugin/wire/plain-events.ts"];
+
+/** JSON from outside is parsed by `parseJson`, which refuses what nests too deep to be written again. */
+export const depthChecked: Check = ({ path, text }) =>
+  READS_OUTSIDE.test(path) && !PARSES_JSON.includes(path) && codeOf(text).includes("JSON.parse(")
+    ? [`${path} parses JSON without a check of its depth: use parseJson or parsed.`]
+    : [];

@@ -170,6 +170,34 @@ const spoilt = fc
     }, text),
   );
 
+/**
+ * Node checks the grammar of chunk extensions, which ours drops with their line. And it refuses a tab behind a framing
+ * field's value, where RFC 9112 section 5.1 allows one.
+ */
+function isNodeStricter(text: string): boolean {
+  return /^[0-9a-f]+;/im.test(text) || /^(?:content-length|transfer-encoding):[^\r\n]*\t\r$/im.test(text);
+}
+
+/**
+ * A length among the trailers of a body in chunks (found by seed -371975677). Its sender may not send it (RFC 9110 section
+ * 6.5.1); a recipient may discard it, as ours did, or refuse the answer, as Node does. Now ours refuses it too.
+ */
+const LENGTH_AMONG_TRAILERS: [string, number[]][] = [
+  [
+    [
+      ...["HTTP/1.1 103 Hints", "a: b", "", "HTTP/1.1 200", "transfer-encoding: chunked"],
+      ...[
+        "-'`!-: \xa1 !\xa1\t\t \xa1!",
+        "ttransfer-encoding: identity",
+        "x-+0*!^&_||: \xa1\xa1 \xa1 \xa1",
+        "",
+      ],
+      ...["0", "content-length: 3", "x-000: !\t!\xa1!\xa1\xa1!", "x-~.: ", "", ""],
+    ].join(CRLF),
+    [],
+  ],
+];
+
 test("what ours accepts of a spoilt answer, Node's accepts and reads alike", async () => {
   let accepted = 0;
   await fc.assert(
@@ -177,12 +205,11 @@ test("what ours accepts of a spoilt answer, Node's accepts and reads alike", asy
       const bytes = latin1(text);
       const mine = ours(bytes, at);
       assert.deepEqual(mine, ours(bytes, []), "the same wherever it is cut");
-      // The grammar of extensions is Node's concern alone: they are dropped, and end where their line does.
-      if (mine === undefined || /^[0-9a-f]+;/im.test(text)) return;
+      if (mine === undefined || isNodeStricter(text)) return;
       accepted++;
       assert.deepEqual(mine, await nodes(alone(bytes)));
     }),
-    { numRuns: 1_500 },
+    { numRuns: 1_500, examples: LENGTH_AMONG_TRAILERS },
   );
   assert.ok(accepted > 100, `only ${accepted} were accepted at all`);
 });

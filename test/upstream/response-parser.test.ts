@@ -1,6 +1,7 @@
 /** The response parser on bytes: the same at every cut, strict where two readers could disagree, bounded everywhere. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { INCOMPLETE, ResponseHead } from "../../src/upstream/response-head.ts";
 import { ResponseParser } from "../../src/upstream/response-parser.ts";
 
 interface Parsed {
@@ -163,6 +164,8 @@ const MALFORMED: readonly (readonly [what: string, text: string])[] = [
   ["extensions without end", `${CHUNKS}5;${"e".repeat(17_000)}`],
   ["extensions that are too long together", `${CHUNKS}${lines(`1;${"e".repeat(1000)}`, "x").repeat(17)}`],
   ["a trailer without colon", `${CHUNKS}0\r\ntrailer\r\n\r\n`],
+  ["a length among the trailers", `${CHUNKS}0\r\ncontent-length: 3\r\n\r\n`],
+  ["a transfer encoding among the trailers", `${CHUNKS}0\r\ntransfer-encoding: chunked\r\n\r\n`],
   ["trailers without end", `${CHUNKS}0\r\na: ${"v".repeat(17_000)}`],
 ];
 
@@ -214,4 +217,40 @@ test("one parser reads answer after answer, and forgets all of the one before", 
     parser.reset();
     assert.deepEqual([parser.headComplete, parser.complete, parser.body], [false, false, undefined]);
   }
+});
+
+test("a head of blanks in a connection field is read in linear time, and refused when it is too large", () => {
+  const started = performance.now();
+  const { outcome } = parse([HEAD(`connection: x${" ".repeat(15_000)}y`, "content-length: 0")]);
+  assert.equal(outcome, "complete");
+  assert.equal(parse([HEAD(`connection: x${" ".repeat(60_000)}y`)]).outcome, "malformed");
+  // Before: 1 s and 45 s. The limit is far above what a slow machine needs for 75 kB.
+  assert.ok(performance.now() - started < 500, "quadratic again");
+});
+
+test("a head that arrives in single lines, or single bytes, is the same head", () => {
+  const text = HEAD(...Array.from({ length: 99 }, (_, n) => `connection: x${" ".repeat(130)}${n}`), "a: b");
+  for (const pieces of [text.split(/(?<=\n)/), [...text]]) {
+    const parser = new ResponseParser();
+    const buffer = Buffer.alloc(1024);
+    for (const piece of pieces) assert.equal(parser.read(buffer, buffer.write(piece, "latin1")), true);
+    assert.equal(parser.headComplete, true);
+    assert.equal(parser.head.record()["a"], "b");
+  }
+});
+
+test("each field line of a head is read once, however many reads bring it", () => {
+  const lineCount = 50;
+  const text = HEAD(...Array.from({ length: lineCount }, () => "connection: keep-alive"));
+  const bytes = Buffer.from(text);
+  let textsMade = 0;
+  const decode = bytes.toString.bind(bytes);
+  bytes.toString = (...range) => {
+    textsMade++;
+    return decode(...range);
+  };
+  const head = new ResponseHead();
+  for (let to = 1; to < bytes.length; to++) assert.equal(head.read(bytes, 0, to), INCOMPLETE);
+  assert.equal(head.read(bytes, 0, bytes.length), bytes.length);
+  assert.equal(textsMade, lineCount * 2, "a name and a value of each line");
 });

@@ -4,7 +4,7 @@
  */
 import type { Alternative, ChatResult } from "../chat.ts";
 import type { ProviderFailure } from "../provider.ts";
-import { errorWithin, shortReason, statusWithin, unusable } from "../wire/failures.ts";
+import { errorWithin, notJson, shortReason, statusWithin, unusable } from "../wire/failures.ts";
 import { isPresent, type Json, parsed, record, records, textOf } from "../wire/json.ts";
 import { tooManyCalls } from "../wire/tools.ts";
 import { finish, usageIn } from "./finish.ts";
@@ -17,7 +17,7 @@ export function decodeAnswer(
   native = false,
 ): ChatResult | ProviderFailure {
   const answer = parsed(text);
-  if (answer === undefined) return unusable("the answer is not JSON");
+  if (answer === undefined) return notJson("the answer", text);
   const failed = toldIn(answer);
   if (failed !== undefined) return failed;
   const [first, ...others] = Array.isArray(answer["choices"]) ? answer["choices"].map(record) : [];

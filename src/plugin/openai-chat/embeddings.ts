@@ -2,7 +2,7 @@
 import type { ChatResult, ProviderRequest } from "../chat.ts";
 import { contentText } from "../content.ts";
 import type { ProviderFailure } from "../provider.ts";
-import { unusable } from "../wire/failures.ts";
+import { notJson, unusable } from "../wire/failures.ts";
 import { type Json, parsed, record, records, textOf, vectorsIn } from "../wire/json.ts";
 import { toldIn } from "./answer.ts";
 import { usageIn } from "./finish.ts";
@@ -23,7 +23,7 @@ export function encodeEmbeddings(
 /** Text of a 2xx answer. */
 export function decodeEmbeddings(text: string): ChatResult | ProviderFailure {
   const answer = parsed(text);
-  if (answer === undefined) return unusable("the answer is not JSON");
+  if (answer === undefined) return notJson("the answer", text);
   const failed = toldIn(answer);
   if (failed !== undefined) return failed;
   const entries = records(answer["data"]);

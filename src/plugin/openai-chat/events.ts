@@ -2,7 +2,7 @@
 import type { ChatChunk, Usage } from "../chat.ts";
 import { eventChunk } from "../chat.ts";
 import type { ProviderFailure, StreamDecoder } from "../provider.ts";
-import { unusable } from "../wire/failures.ts";
+import { notJson } from "../wire/failures.ts";
 import { firstOf, isPresent, type Json, parsed, record, textOf } from "../wire/json.ts";
 import { PlainEvents } from "../wire/plain-events.ts";
 import { tooManyCalls } from "../wire/tools.ts";
@@ -38,7 +38,7 @@ export class ChunkDecoder implements StreamDecoder {
       return undefined;
     }
     const event = parsed(text);
-    if (event === undefined) return unusable("an event of the answer is not JSON");
+    if (event === undefined) return notJson("an event of the answer", text);
     const failed = toldIn(event) ?? (name === "error" ? told(event) : undefined);
     if (failed !== undefined) return failed;
     // Some servers begin with an event that has neither.

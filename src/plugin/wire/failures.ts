@@ -1,6 +1,6 @@
 /** What providers' errors come to, whichever wire format they were told in. */
 import { failure, type ProviderFailure } from "../provider.ts";
-import { count, parsedValue, record } from "./json.ts";
+import { count, JSON_DEPTH_MAX, nestsTooDeep, parsedValue, record } from "./json.ts";
 
 const REASON_CHARACTERS_MAX = 200;
 /** Where vendors say what went wrong: the best words first. */
@@ -12,6 +12,13 @@ const RETRY_AFTER_SECONDS_MAX = 86_400;
 /** A 2xx answer that is not what was asked for: another target may do better. */
 export function unusable(reason: string): ProviderFailure {
   return failure({ status: undefined, reason, movesOn: true, accepted: true });
+}
+
+/** `what`, which is not the JSON that was expected: `the answer`, `an event of the answer`. @since 0.2 */
+export function notJson(what: string, text: string): ProviderFailure {
+  return unusable(
+    `${what} ${nestsTooDeep(text) ? `nests deeper than ${JSON_DEPTH_MAX} levels` : "is not JSON"}`,
+  );
 }
 
 /** An error told inside a 2xx answer. Moves on whatever it is (CONTRACT section 5). */

@@ -1,4 +1,58 @@
-/** Reads JSON of which nothing is certain: every field may be missing or of another type. */
+/**
+ * Reads JSON of which nothing is certain: every field may be missing or of another type. All JSON that clients, providers
+ * and other servers send is parsed here, so that whatever was parsed can be walked and written without a stack overflow.
+ */
+
+/** Levels of nesting that JSON from outside may have. */
+export const JSON_DEPTH_MAX = 100;
+
+/** Parses JSON. Throws a SyntaxError when `text` is not JSON or nests deeper than JSON_DEPTH_MAX levels. @since 0.2 */
+export function parseJson(text: string): unknown {
+  if (nestsTooDeep(text)) throw new SyntaxError(`JSON nests deeper than ${JSON_DEPTH_MAX} levels`);
+  return JSON.parse(text);
+}
+
+/** Whether JSON nests deeper than JSON_DEPTH_MAX levels. Linear; of text that is not JSON the result says nothing. @since 0.2 */
+export function nestsTooDeep(text: string): boolean {
+  // Most texts have fewer brackets than that in all.
+  if (countUpTo(text, "[", JSON_DEPTH_MAX) + countUpTo(text, "{", JSON_DEPTH_MAX) <= JSON_DEPTH_MAX)
+    return false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === OPEN_BRACKET || code === OPEN_BRACE) {
+      if (++depth > JSON_DEPTH_MAX) return true;
+    } else if (code === CLOSE_BRACKET || code === CLOSE_BRACE) depth--;
+  }
+  return false;
+}
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+const OPEN_BRACKET = 91;
+const CLOSE_BRACKET = 93;
+const OPEN_BRACE = 123;
+const CLOSE_BRACE = 125;
+
+/** How often `character` occurs; counting stops above `max`. */
+function countUpTo(text: string, character: string, max: number): number {
+  let count = 0;
+  for (let at = text.indexOf(character); at !== -1 && count <= max; at = text.indexOf(character, at + 1))
+    count++;
+  return count;
+}
+
+/** Where the string that begins at `from` has its closing quote; the text's end when it has none. */
+function endOfString(text: string, from: number): number {
+  for (let end = text.indexOf('"', from + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let escapes = end;
+    while (text.charCodeAt(escapes - 1) === BACKSLASH) escapes--;
+    // After an even number of backslashes the quote is not escaped.
+    if ((end - escapes) % 2 === 0) return end;
+  }
+  return text.length;
+}
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -7,10 +61,10 @@ export function parsed(text: string): Json | undefined {
   return record(parsedValue(text));
 }
 
-/** What a text says as JSON; undefined when it is none. */
+/** What a text says as JSON; undefined when it is not JSON, or nests too deep. */
 export function parsedValue(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }
