@@ -4,8 +4,8 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { pages } from "../scripts/docs.ts";
 import { VERSION } from "../src/base/version.ts";
-import { DEMO_TOKEN, DEMO_TOKEN_HASH } from "../src/cli/demo.ts";
 import { main } from "../src/cli/main.ts";
+import { DEMO_TOKEN, DEMO_TOKEN_HASH } from "../src/config/demo-token.ts";
 import { at } from "./spec/kit/at.ts";
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");

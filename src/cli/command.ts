@@ -10,6 +10,8 @@ export interface CliIo {
   readonly cwd: string;
   /** True when colours may be used. */
   readonly isTerminal: boolean;
+  /** True when somebody reads standard error as it is written. Default: false. */
+  readonly isErrorTerminal?: boolean;
 }
 
 export interface Command {

@@ -106,5 +106,6 @@ function processIo(): CliIo {
     env: process.env,
     cwd: process.cwd(),
     isTerminal: process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined,
+    isErrorTerminal: process.stderr.isTTY === true,
   };
 }

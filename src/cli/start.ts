@@ -1,11 +1,11 @@
 /** `sluice start`: loads the configuration, serves it, reloads it when it changes, and stops when it is told to. */
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
+import { DEMO_TOKEN, demoIn, isLoopback } from "../config/demo-token.ts";
 import { type Diagnostic, renderText } from "../config/diagnostic.ts";
 import type { ResolvedConfig } from "../config/model.ts";
-import { ConfigError, createGateway, type Gateway } from "../gateway/gateway.ts";
+import { ConfigError, createGateway, type Gateway, type ReloadOutcome } from "../gateway/gateway.ts";
 import type { CliIo, Command } from "./command.ts";
-import { DEMO_TOKEN, demoIn, isLoopback } from "./demo.ts";
 
 export const command: Command = {
   name: "start",
@@ -13,7 +13,8 @@ export const command: Command = {
   help: `Usage: sluice start [--config PATH] [--overlay FILE]...
 
 Loads the configuration, checks it, and serves it until SIGTERM or SIGINT. Changed files are taken up as they are
-saved; a faulty change is reported and the last good configuration goes on. SIGHUP loads again at once.
+saved (unless \`reload.watch\` is false); an invalid change is reported and the last valid configuration stays in effect.
+SIGHUP loads again at once.
 
   --config PATH    a YAML file or a folder of them (default: SLUICE_CONFIG, else gateway.config.yaml)
   --overlay FILE   a partial configuration merged over it; may be repeated
@@ -40,7 +41,14 @@ async function start(args: readonly string[], io: CliIo): Promise<number> {
   const path = values.config ?? io.env["SLUICE_CONFIG"] ?? "gateway.config.yaml";
   let gateway: Gateway;
   try {
-    gateway = await createGateway({ configPath: path, overlays: values.overlay ?? [], env: io.env });
+    gateway = await createGateway({
+      configPath: path,
+      overlays: values.overlay ?? [],
+      env: io.env,
+      ...(io.isErrorTerminal === true && {
+        reloadReported: (outcome) => io.stderr(reloadText(outcome, io.isTerminal)),
+      }),
+    });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     io.stderr(renderText([...error.errors, ...error.warnings] satisfies Diagnostic[], io.isTerminal));
@@ -62,6 +70,12 @@ function demoBeyondLoopback(config: ResolvedConfig): string | undefined {
   if (demoIn(config) === undefined || isLoopback(config.server.host)) return undefined;
   return `error: the configuration has the demo token, which is public, and server.host is ${config.server.host}.
 Remove the token from the configuration (make one with: sluice token new), or listen on 127.0.0.1.\n`;
+}
+
+/** For a person at a terminal, beside the log line: as `sluice validate` shows it. */
+export function reloadText({ ok, generation, errors, warnings }: ReloadOutcome, colored: boolean): string {
+  if (ok) return `configuration valid again, generation ${generation}\n`;
+  return `${renderText([...errors, ...warnings], colored)}configuration rejected, keeping generation ${generation}\n`;
 }
 
 /** Resolves when the gateway has stopped. A second signal does not wait for open calls. */

@@ -3,8 +3,9 @@
  * across reloads while its plugin and options stay equal, so that a changed prompt does not drop a warm pool.
  */
 import { textKey } from "../base/text-key.ts";
-import type { MaybePromise } from "../plugin/index.ts";
+import type { Clock, MaybePromise } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
+import { withSetupDeadline } from "./setup-deadline.ts";
 
 /** What an instance is known by: the plugin object itself (a reloaded module makes a new one) and its options. */
 interface Held {
@@ -25,6 +26,11 @@ export interface Making<T> {
 /** All instances of the process. Bounded by what the generations alive use. */
 export class InstancePool {
   readonly #held = new Map<object, Map<string, Held>>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   get size(): number {
     let size = 0;
@@ -42,7 +48,7 @@ export class InstancePool {
     let byOptions = this.#held.get(plugin);
     let held = byOptions?.get(key);
     if (held !== undefined) return held;
-    const made = make();
+    const made = withSetupDeadline(this.#clock, make(), close);
     // A plugin and key always make one type, so what `made` gives is what `close` takes.
     held = { plugin, key, made, users: 0, close: (value) => close(value as T) };
     if (isPromise(made)) settle(held, made);

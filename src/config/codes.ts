@@ -155,6 +155,15 @@ export const CODES = {
     explanation:
       "Loading failed for a reason outside the configuration, such as a lack of memory. The log says more.",
   },
+  E0902: {
+    title: "files kept changing",
+    explanation:
+      "The files changed again each time they were read, so no load saw one revision of them. It is retried.",
+  },
+  E0903: {
+    title: "demo token beyond loopback",
+    explanation: "The demo token is public, so a gateway that listens beyond loopback does not take it on.",
+  },
 
   // Warnings.
   W0101: {

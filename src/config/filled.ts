@@ -16,7 +16,10 @@ import type {
 export type FilledUsd = number | string;
 
 export interface FilledConfig
-  extends Pick<ResolvedConfig, "version" | "server" | "admin" | "state" | "log" | "telemetry" | "network"> {
+  extends Pick<
+    ResolvedConfig,
+    "version" | "server" | "admin" | "state" | "reload" | "log" | "telemetry" | "network"
+  > {
   readonly plugins: readonly string[];
   readonly providers: Readonly<Record<string, ProviderConfig>>;
   readonly prices: readonly FilledPrice[];

@@ -11,6 +11,10 @@ export interface ResolvedConfig {
   readonly server: ServerConfig;
   readonly admin: AdminConfig;
   readonly state: StateConfig;
+  readonly reload: {
+    /** False: only explicit reloads. */
+    readonly watch: boolean;
+  };
   readonly log: { readonly level: LogLevel; readonly content: "none" | "redacted" | "full" };
   readonly telemetry: {
     readonly otlp: {

@@ -51,9 +51,9 @@ interface Resolution extends Resolvable {
 export function resolveConfig(resolvable: Resolvable): ResolvedConfig {
   const resolution: Resolution = { ...resolvable, known: new Map() };
   const { config, tree, modules } = resolution;
-  const { version, server, admin, state, log, telemetry, network } = config;
+  const { version, server, admin, state, reload, log, telemetry, network } = config;
   return {
-    ...{ version, server, admin, state, log, telemetry, network },
+    ...{ version, server, admin, state, reload, log, telemetry, network },
     plugins: modules,
     providers: resolveProviders(resolution),
     prices: config.prices.map((price) => ({

@@ -20,6 +20,13 @@ export function loadDiagnostic(file: string): Diagnostic {
   return { code: "E0901", severity: "error", message, file, line: 1, column: 1, path: "" };
 }
 
+/** The demo token is public: no reload makes it work beyond loopback, as no start does. */
+export function demoDiagnostic(file: string, host: string): Diagnostic {
+  const message = `the configuration has the demo token, which is public, and the gateway listens on ${host}`;
+  const help = "remove the token (make one with: sluice token new), or listen on 127.0.0.1";
+  return { code: "E0903", severity: "error", message, file, line: 1, column: 1, path: "", help };
+}
+
 /** A plugin's setup failed at load. */
 export function setupDiagnostic({ at, message }: CompileError): Diagnostic {
   return {

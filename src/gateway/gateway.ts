@@ -17,14 +17,13 @@ import type { SurfaceContext } from "../surfaces/arrival.ts";
 import { controlPlane } from "../surfaces/control.ts";
 import type { Readiness } from "../surfaces/health.ts";
 import { dataPlane } from "../surfaces/routes.ts";
-import { ConfigError, loadDiagnostic } from "./config-error.ts";
+import { ConfigError } from "./config-error.ts";
 import { generationsAlive, type LiveGeneration } from "./generation.ts";
 import { Leases } from "./leases.ts";
 import { LiveConfig } from "./live-config.ts";
 import { type Loaded, load } from "./load.ts";
-import { Loader } from "./loader.ts";
 import { createPlatform, type GatewayPlatform, type PlatformOptions } from "./platform.ts";
-import { ConfigWatch } from "./watch.ts";
+import { Reloader, type ReloadOutcome } from "./reloader.ts";
 
 export interface GatewayOptions extends PlatformOptions {
   /** File or directory. */
@@ -32,19 +31,10 @@ export interface GatewayOptions extends PlatformOptions {
   readonly overlays?: readonly string[];
   /** Where `${env:…}` looks. Default: the process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Reload when a file of the configuration changes. Default true. */
+  /** False: no file is watched, whatever `reload.watch` of the configuration says. */
   readonly watch?: boolean;
-}
-
-export interface ReloadOutcome {
-  readonly ok: boolean;
-  /** False also when nothing had changed. */
-  readonly changed: boolean;
-  readonly generation: number;
-  readonly errors: readonly Diagnostic[];
-  readonly warnings: readonly Diagnostic[];
-  /** Sections that changed and need a restart: `server`, `admin`, `state`. */
-  readonly needsRestart: readonly string[];
+  /** Receives reloads that an operator should see: a rejected one, and the first valid one after it. */
+  readonly reloadReported?: (outcome: ReloadOutcome) => void;
 }
 
 export interface Gateway {
@@ -62,6 +52,7 @@ export interface Gateway {
 }
 
 export { ConfigError } from "./config-error.ts";
+export type { ReloadOutcome } from "./reloader.ts";
 
 /** Loads and compiles; nothing listens yet. Rejects with ConfigError. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
@@ -97,40 +88,42 @@ class RunningGateway implements Gateway, SurfaceContext {
   readonly control: RequestHandler;
   draining = false;
 
-  readonly #options: GatewayOptions;
   readonly #started: ResolvedConfig;
   readonly #live: LiveConfig;
-  readonly #watch: ConfigWatch | undefined;
+  readonly #reloader: Reloader;
   readonly #unwatchOverrides: () => void;
-  readonly #loader: Loader;
   readonly #leases: Leases;
   readonly #servers: HttpServer[] = [];
-  #lastReload: Readiness["last_reload"] = { at: "", ok: true, errors: [] };
-  #changing: Promise<unknown> = Promise.resolve();
   #stopping: Promise<void> | undefined;
 
   constructor(options: GatewayOptions, platform: GatewayPlatform, config: ResolvedConfig) {
-    this.#options = options;
     this.rt = platform;
     this.random = platform.random;
     this.#started = config;
     this.#live = new LiveConfig(platform, config);
     const { clock } = platform;
-    this.#loader = new Loader(clock);
+    this.#reloader = new Reloader({
+      platform,
+      live: this.#live,
+      request: () => requestOf(options),
+      watch: options.watch !== false,
+      reported: options.reloadReported,
+    });
     // A call may be given up a tenth of its time late, and never more than a second.
     this.open = new OpenCalls(clock, Math.max(10, Math.min(1000, config.server.request_timeout_ms / 10)));
     this.#leases = new Leases(this.open, platform);
-    if (options.watch !== false) {
-      this.#watch = new ConfigWatch({ clock, changed: async () => void (await this.reload()) });
-    }
     this.#unwatchOverrides = platform.store.overrides.watch(() => {
-      this.#applyOverrides().catch((thrown: unknown) => {
+      this.#live.applyOverrides().catch((thrown: unknown) => {
         platform.log.error({ err: thrown }, "overrides could not be applied");
       });
     });
     this.control = this.#controlPlane();
     platform.metrics.gauge("sluice_open_calls", "Calls that have not ended", () => this.open.size);
-    platform.metrics.gauge("sluice_generations", "Configurations in being", generationsAlive);
+    platform.metrics.gauge(
+      "sluice_generations",
+      "Configuration generations held in memory",
+      generationsAlive,
+    );
   }
 
   get store(): StateStore {
@@ -154,9 +147,8 @@ class RunningGateway implements Gateway, SurfaceContext {
     return this.#live.generation.acquire();
   }
 
-  async begin(loaded: Loaded): Promise<void> {
-    await this.#inTurn(() => this.#apply(loaded));
-    this.#watch?.follow(loaded.watch);
+  begin(loaded: Loaded): Promise<void> {
+    return this.#reloader.begin(loaded);
   }
 
   async start(): Promise<{ url: string; adminUrl: string | undefined }> {
@@ -179,7 +171,7 @@ class RunningGateway implements Gateway, SurfaceContext {
   }
 
   reload(): Promise<ReloadOutcome> {
-    return this.#inTurn(() => this.#reload());
+    return this.#reloader.reload();
   }
 
   stop(): Promise<void> {
@@ -189,19 +181,6 @@ class RunningGateway implements Gateway, SurfaceContext {
 
   get #number(): number {
     return this.#live.generation?.number ?? 0;
-  }
-
-  /** What changes the current generation is done one after the other, in the order asked for. */
-  #inTurn<T>(run: () => Promise<T>): Promise<T> {
-    const next = this.#changing.then(run);
-    this.#changing = next.catch(() => undefined);
-    return next;
-  }
-
-  #applyOverrides(): Promise<void> {
-    return this.#inTurn(async () => {
-      if (this.#stopping === undefined) await this.#live.applyOverrides();
-    });
   }
 
   #adminPlane(health: Parameters<typeof adminPlane>[0]): RequestHandler {
@@ -229,7 +208,7 @@ class RunningGateway implements Gateway, SurfaceContext {
         config: () => this.#live.config,
         git: () => this.#live.git,
         shownConfig: () => withoutSecrets(this.#live.git),
-        applyOverrides: () => this.#applyOverrides(),
+        applyOverrides: () => this.#live.applyOverrides(),
         reload: () => this.reload(),
       },
       {
@@ -248,87 +227,24 @@ class RunningGateway implements Gateway, SurfaceContext {
     return `http://${host.includes(":") ? `[${host}]` : host}:${bound}`;
   }
 
-  async #reload(): Promise<ReloadOutcome> {
-    if (this.#stopping !== undefined) return this.#outcome({ ok: false });
-    let loaded: Loaded;
-    try {
-      loaded = await this.#loader.load(requestOf(this.#options));
-    } catch (thrown) {
-      this.rt.log.error({ err: thrown }, "the configuration could not be loaded");
-      return this.#refused([loadDiagnostic(this.#options.configPath)], []);
-    }
-    this.#watch?.follow(loaded.watch);
-    const { config, hash, errors, warnings } = loaded;
-    if (config === undefined || errors.length > 0) return this.#refused(errors, warnings);
-    if (hash === this.#live.generation?.config.hash) {
-      this.#noteReload(hash);
-      return this.#outcome({ ok: true, warnings });
-    }
-    try {
-      await this.#apply(loaded);
-    } catch (thrown) {
-      if (thrown instanceof ConfigError) return this.#refused(thrown.errors, warnings);
-      throw thrown;
-    }
-    const needsRestart = this.#live.needsRestart(config);
-    this.rt.log.info(
-      { generation: this.#number, hash, needs_restart: needsRestart },
-      "configuration applied",
-    );
-    return this.#outcome({ ok: true, changed: true, warnings, needsRestart });
-  }
-
-  async #apply(loaded: Loaded): Promise<void> {
-    await this.#live.apply(loaded);
-    this.#noteReload(loaded.hash);
-  }
-
-  #noteReload(hash: string): void {
-    this.#lastReload = { at: this.#now(), ok: true, errors: [] };
-    this.rt.metrics.reloaded({ ok: true, at: this.rt.clock.nowMs(), hash, generation: this.#number });
-  }
-
-  #refused(errors: readonly Diagnostic[], warnings: readonly Diagnostic[]): ReloadOutcome {
-    const generation = this.#number;
-    const shown = errors.map(
-      ({ code, file, line, column, message }) => `${code} ${file}:${line}:${column} ${message}`,
-    );
-    this.#lastReload = { at: this.#now(), ok: false, errors: shown };
-    this.rt.metrics.reloaded({ ok: false, at: this.rt.clock.nowMs(), hash: "", generation });
-    this.rt.log.error({ generation, errors: shown }, "configuration refused; the last good one goes on");
-    return this.#outcome({ ok: false, errors, warnings });
-  }
-
-  #outcome(about: Pick<ReloadOutcome, "ok"> & Partial<ReloadOutcome>): ReloadOutcome {
-    return {
-      ...{ changed: false, generation: this.#number, errors: [], warnings: [], needsRestart: [] },
-      ...about,
-    };
-  }
-
   #readiness(): MaybePromise<Readiness> {
     const { generation } = this.#live;
     return andThen(this.rt.store.health(), ({ ok, detail }) => ({
       ready: generation !== undefined && ok && !this.draining,
       generation: this.#number,
       config_hash: generation?.config.hash ?? "",
-      last_reload: this.#lastReload,
+      last_reload: this.#reloader.last,
       store: { driver: this.rt.store.driver, ok, detail },
     }));
-  }
-
-  #now(): string {
-    return new Date(this.rt.clock.nowMs()).toISOString();
   }
 
   async #stop(): Promise<void> {
     const { clock, events, traces, http, store, metrics, log } = this.rt;
     this.draining = true;
-    this.#watch?.close();
+    this.#reloader.close();
     this.#unwatchOverrides();
-    await this.#changing;
-    this.#loader.close();
     const { drain_timeout_ms: timeoutMs } = this.#started.server;
+    log.info({ open_calls: this.open.size, drain_timeout_ms: timeoutMs }, "draining");
     const lastMs = clock.monotonicMs() + timeoutMs;
     const drained = Promise.all(this.#servers.map((server) => server.drain()));
     const deadline = clock.after(timeoutMs, () => {
@@ -343,6 +259,7 @@ class RunningGateway implements Gateway, SurfaceContext {
     http.close();
     await store.close();
     metrics.close();
+    log.info({}, "stopped");
     log.flush();
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The configuration as calls run on it, in its two layers: what git says, compiled once a load, and what the store lays
- * over it. Compiles and decides what is stale; swapping generations is the gateway's.
+ * The configuration as calls run on it, in its two layers: what git says, compiled once per load, and the store's
+ * overrides over it. Compiles and decides which overrides are stale; swapping generations is LiveConfig's.
  */
 import { isDeepStrictEqual } from "node:util";
 import { type CompileInput, compileConfig } from "../compile/compile.ts";
@@ -14,13 +14,19 @@ export interface Layered {
   /** git's, with the overrides applied. */
   readonly config: ResolvedConfig;
   readonly compiled: CompiledConfig;
-  /** False: the store could not say what it lays over it, and calls are refused until it can. */
+  /** False: the store could not say which overrides there are, and calls are refused until it can. */
   readonly isKnown: boolean;
-  /** Keys of overrides that git has won against: to be dropped once this is in use. */
+  /** Keys of overrides whose base value changed in git: to be dropped once this is in use. */
   readonly stale: readonly string[];
 }
 
-/** Until it is known what was revoked, nobody is let in: a token is looked at, and then refused all the same. */
+/** What a load has compiled, before any override is applied. Whoever does not `use` it must `release` it. */
+export interface PreparedBase {
+  readonly input: CompileInput;
+  readonly base: CompiledBase;
+}
+
+/** Until revocations are known no call is admitted: the token is checked, and then refused. */
 const NOT_YET: RequestStep = {
   stage: STAGES.indexOf("authenticate"),
   plugin: "overrides",
@@ -29,43 +35,49 @@ const NOT_YET: RequestStep = {
 
 export class Layers {
   readonly #store: OverrideStore;
-  #base: CompiledBase | undefined;
-  #input: CompileInput | undefined;
+  readonly #closeFailed: (thrown: unknown) => void;
+  #current: PreparedBase | undefined;
   /** undefined: the store could not say so far. */
   #applied: readonly Override[] | undefined;
 
-  constructor(store: OverrideStore) {
+  /** `closeFailed` receives what plugins throw when the configuration before is closed. */
+  constructor(store: OverrideStore, closeFailed: (thrown: unknown) => void) {
     this.#store = store;
+    this.#closeFailed = closeFailed;
   }
 
-  /** Compiles what git says and lays the store's overrides over it. Rejects as compileConfig does, changing nothing. */
-  async load(input: CompileInput): Promise<Layered> {
+  /**
+   * Compiles what git says, and changes nothing yet: this is the slow part of a reload, during which overrides may
+   * still be applied to the configuration before. Rejects as compileConfig does.
+   */
+  async prepare(input: CompileInput): Promise<PreparedBase> {
+    return { input, base: new CompiledBase(input.config, await compileConfig(input)) };
+  }
+
+  /** Applies the store's overrides of now to a prepared configuration, which is the current one from then on. */
+  async use(prepared: PreparedBase): Promise<Layered> {
+    const { input, base } = prepared;
     const overrides = await this.#read();
     const { config, stale } = applyOverrides(input.config, overrides ?? []);
-    const base = new CompiledBase(input.config, await compileConfig(input));
-    try {
-      const compiled = await compileOverlay(base, { ...input, config });
-      const previous = this.#base;
-      this.#base = base;
-      this.#input = input;
-      this.#applied = overrides;
-      await previous?.release();
-      const isKnown = overrides !== undefined;
-      const authenticate = isKnown ? compiled.authenticate : [...compiled.authenticate, NOT_YET];
-      return { config, compiled: { ...compiled, authenticate }, isKnown, stale };
-    } catch (thrown) {
-      await base.release();
-      throw thrown;
-    }
+    const compiled = await compileOverlay(base, { ...input, config });
+    const previous = this.#current;
+    this.#current = prepared;
+    this.#applied = overrides;
+    // Not awaited: a plugin that hangs while it is closed must not delay the swap.
+    previous?.base.release().catch(this.#closeFailed);
+    const isKnown = overrides !== undefined;
+    const authenticate = isKnown ? compiled.authenticate : [...compiled.authenticate, NOT_YET];
+    return { config, compiled: { ...compiled, authenticate }, isKnown, stale };
   }
 
-  /** The overrides of now over what was loaded last; undefined when they are those of before. */
+  /** Applies the store's overrides of now to the current configuration; undefined when they have not changed. */
   async again(): Promise<Layered | undefined> {
     const overrides = await this.#read();
-    if (this.#base === undefined || this.#input === undefined || overrides === undefined) return undefined;
+    if (this.#current === undefined || overrides === undefined) return undefined;
     if (isDeepStrictEqual(overrides, this.#applied)) return undefined;
-    const { config, stale } = applyOverrides(this.#input.config, overrides);
-    const compiled = await compileOverlay(this.#base, { ...this.#input, config });
+    const { input, base } = this.#current;
+    const { config, stale } = applyOverrides(input.config, overrides);
+    const compiled = await compileOverlay(base, { ...input, config });
     this.#applied = overrides;
     return { config, compiled, isKnown: true, stale };
   }
@@ -77,7 +89,7 @@ export class Layers {
 
   /** No configuration comes after those that calls still run on. */
   async close(): Promise<void> {
-    await this.#base?.release();
-    this.#base = undefined;
+    await this.#current?.base.release();
+    this.#current = undefined;
   }
 }

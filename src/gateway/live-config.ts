@@ -1,6 +1,6 @@
 /**
  * The configuration in use: what was loaded last, what the store lays over it, and the generation that calls begin on.
- * It swaps, all or nothing; loading, and when, is the gateway's.
+ * It swaps, all or nothing; loading, and when, is the reloader's.
  */
 import { forgetUnusedSchemas } from "../base/json-schema.ts";
 import { CompileError } from "../compile/context.ts";
@@ -10,12 +10,19 @@ import type { ResolvedConfig } from "../config/model.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import { ConfigError, setupDiagnostic } from "./config-error.ts";
 import { LiveGeneration } from "./generation.ts";
-import { type Layered, Layers } from "./layers.ts";
+import { type Layered, Layers, type PreparedBase } from "./layers.ts";
 import type { Loaded } from "./load.ts";
 import type { GatewayPlatform } from "./platform.ts";
 
 /** Sections that are read once, at start (CONTRACT section 2). */
 export const FIXED = ["server", "admin", "state"] as const;
+
+/** The gateway has stopped while a configuration was being compiled: nothing came of it. */
+export class StoppedError extends Error {
+  constructor() {
+    super("the gateway has stopped");
+  }
+}
 
 /** Told once a model, where its settings are fitted: ten thousand endpoints may share one. */
 const SETTING_REFUSED = "W0109";
@@ -29,17 +36,22 @@ export class LiveConfig {
   readonly #rt: GatewayPlatform;
   /** As started: later changes to the fixed sections wait for a restart. */
   readonly #started: ResolvedConfig;
-  readonly #pool = new InstancePool();
+  readonly #pool: InstancePool;
   readonly #layers: Layers;
   #upstream: Promise<UpstreamClient> | undefined;
   #current: LiveGeneration | undefined;
+  #swaps: Promise<unknown> = Promise.resolve();
+  #closed = false;
 
   constructor(rt: GatewayPlatform, started: ResolvedConfig) {
     this.#rt = rt;
     this.#started = started;
     this.config = started;
     this.git = started;
-    this.#layers = new Layers(rt.store.overrides);
+    this.#pool = new InstancePool(rt.clock);
+    this.#layers = new Layers(rt.store.overrides, (thrown) =>
+      rt.log.error({ err: thrown }, "a plugin failed to close"),
+    );
   }
 
   /** undefined before the first `apply`. */
@@ -52,14 +64,18 @@ export class LiveConfig {
     return FIXED.filter((key) => JSON.stringify(next[key]) !== JSON.stringify(this.#started[key]));
   }
 
-  /** Compiles what was loaded and puts it to use. Throws ConfigError when a plugin refuses; then nothing has changed. */
-  async apply({ config, hash, registry, warnings }: Loaded): Promise<void> {
+  /**
+   * Compiles what was loaded and puts it to use. Throws ConfigError when a plugin refuses, and StoppedError when the
+   * gateway has stopped meanwhile; then nothing has changed.
+   */
+  async apply(loaded: Loaded): Promise<void> {
+    const { config, hash, registry, warnings } = loaded;
     if (config === undefined) throw new ConfigError([], warnings);
     // What needs a restart keeps its value, so that one generation never runs on halves of two.
     const { server, admin, state } = this.#started;
     const usable = { ...config, server, admin, state };
-    const layered = await this.#layers
-      .load({
+    const prepared = await this.#layers
+      .prepare({
         config: usable,
         ...{ hash, registry, platform: this.#rt, pool: this.#pool },
         upstream: () => this.#upstreamClient(),
@@ -67,10 +83,58 @@ export class LiveConfig {
       .catch((thrown: unknown) => {
         throw thrown instanceof CompileError ? new ConfigError([setupDiagnostic(thrown)], warnings) : thrown;
       });
+    await this.#inTurn(() => this.#use(prepared, usable, loaded));
+  }
+
+  /**
+   * Brings the store's overrides of now into use. Waits for no reload: those hold the queue only for the moment in
+   * which they swap, so that a revocation takes effect at once while a load or a plugin's setup hangs.
+   */
+  applyOverrides(): Promise<void> {
+    return this.#inTurn(async () => {
+      const layered = await this.#layers.again();
+      if (layered === undefined) return;
+      if (this.#closed) await layered.compiled.close();
+      else this.#swap(layered);
+    });
+  }
+
+  /** After the last call. Does not wait for a load or a plugin's setup that is still under way. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#current?.retire();
+    await this.#layers.close();
+    await this.#upstream?.then((client) => client.close());
+  }
+
+  /** Swaps happen one after the other, in the order asked for. */
+  #inTurn(run: () => Promise<void>): Promise<void> {
+    const next = this.#swaps.then(run);
+    this.#swaps = next.catch(() => undefined);
+    return next;
+  }
+
+  async #use(
+    prepared: PreparedBase,
+    usable: ResolvedConfig,
+    { config, hash, warnings }: Loaded,
+  ): Promise<void> {
+    if (this.#closed || config === undefined) {
+      await prepared.base.release();
+      throw new StoppedError();
+    }
+    const layered = await this.#layers.use(prepared).catch(async (thrown: unknown) => {
+      await prepared.base.release();
+      throw thrown;
+    });
+    if (this.#closed) {
+      await layered.compiled.close();
+      throw new StoppedError();
+    }
     const before = this.#current && this.git;
     this.git = usable;
     this.warnings = warnings;
-    await this.#swap(layered);
+    this.#swap(layered);
     if (!layered.isKnown)
       this.#rt.log.warn({}, "calls are refused until the state store has said which tokens are revoked");
     this.#rt.events.follow(before, usable, hash);
@@ -83,21 +147,8 @@ export class LiveConfig {
     }
   }
 
-  /** Brings what the store now overrides into use. */
-  async applyOverrides(): Promise<void> {
-    const layered = await this.#layers.again();
-    if (layered !== undefined) await this.#swap(layered);
-  }
-
-  /** After the last call. */
-  async close(): Promise<void> {
-    this.#current?.retire();
-    await this.#layers.close();
-    await this.#upstream?.then((client) => client.close());
-  }
-
   /** One assignment: calls that begin after it run on this. */
-  async #swap({ config, compiled, stale }: Layered): Promise<void> {
+  #swap({ config, compiled, stale }: Layered): void {
     const previous = this.#current;
     const number = (previous?.number ?? 0) + 1;
     this.#current = new LiveGeneration(number, compiled, (error) => {
@@ -106,10 +157,18 @@ export class LiveConfig {
     this.config = config;
     previous?.retire();
     forgetUnusedSchemas();
-    for (const key of stale) {
-      if (await this.#rt.store.overrides.drop(key))
-        this.#rt.log.info({ key }, "an override is gone: git has changed what it stood over");
-    }
+    if (stale.length > 0) this.#dropStale(stale);
+  }
+
+  /** Nothing waits for it: a store that is slow delays no swap. */
+  #dropStale(keys: readonly string[]): void {
+    const { log, store } = this.#rt;
+    void (async () => {
+      for (const key of keys) {
+        if (await store.overrides.drop(key))
+          log.info({ key }, "override dropped: its base value changed in git");
+      }
+    })().catch((thrown: unknown) => log.error({ err: thrown }, "stale overrides could not be dropped"));
   }
 
   #upstreamClient(): Promise<UpstreamClient> {

@@ -11,8 +11,8 @@ import type { Loaded } from "./load.ts";
 
 /** An idle thread costs 30 MB: it is kept only while reloads follow each other. */
 const IDLE_MS = 5_000;
-/** A load that takes longer is given up; the last good configuration goes on. */
-const LOAD_TIMEOUT_MS = 60_000;
+/** A thread that has said nothing for longer is stuck: it is terminated, and the load fails. */
+export const LOAD_TIMEOUT_MS = 10_000;
 
 /** What the worker sends back; `error` when it could not even try. */
 export type WorkerAnswer = { readonly outcome: LoadOutcome } | { readonly error: string };
@@ -21,14 +21,17 @@ export class Loader {
   readonly #clock: Clock;
   #worker: Worker | undefined;
   #idle: Timer | undefined;
+  /** Fails the load that is under way. */
+  #abort: ((cause: Error) => void) | undefined;
   #closed = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** One at a time: the caller waits for each load before the next. Rejects when the thread dies or takes too long. */
+  /** One at a time: the caller waits for each load before the next. Rejects when the thread dies or is stuck. */
   async load(request: LoadRequest): Promise<Loaded> {
+    if (this.#closed) throw new Error("the loader is closed");
     this.#idle?.cancel();
     const worker = (this.#worker ??= startThread(new URL("./loader-worker.ts", import.meta.url)));
     try {
@@ -44,32 +47,39 @@ export class Loader {
     }
   }
 
+  /** Fails the load that is under way. Does not wait for the thread, which may be stuck. */
   close(): void {
     this.#closed = true;
     this.#idle?.cancel();
+    this.#abort?.(new Error("the loader is closed"));
     if (this.#worker !== undefined) this.#end(this.#worker);
   }
 
   #ask(worker: Worker, request: LoadRequest): Promise<WorkerAnswer> {
-    return new Promise((resolve, fail) => {
-      const timer = this.#clock.after(LOAD_TIMEOUT_MS, () => fail(new Error("loading took too long")));
+    return new Promise((resolve, reject) => {
       const settled = (then: () => void): void => {
         timer.cancel();
+        this.#abort = undefined;
         worker.removeAllListeners("message");
         worker.removeAllListeners("error");
         worker.removeAllListeners("exit");
         then();
       };
+      const fail = (error: Error): void => settled(() => reject(error));
+      const timer = this.#clock.after(LOAD_TIMEOUT_MS, () =>
+        fail(new Error(`the loader thread was stuck for ${LOAD_TIMEOUT_MS / 1000} s and was terminated`)),
+      );
+      this.#abort = fail;
       worker.once("message", (answer: WorkerAnswer) => settled(() => resolve(answer)));
-      worker.once("error", (error) => settled(() => fail(error)));
-      worker.once("exit", () => settled(() => fail(new Error("the loading thread ended"))));
+      worker.once("error", fail);
+      worker.once("exit", () => fail(new Error("the loader thread ended")));
       worker.postMessage(request);
     });
   }
 
   #end(worker: Worker): void {
     if (this.#worker === worker) this.#worker = undefined;
-    // A dying thread's last error has nobody left to hear it.
+    // Nobody listens to the last error of a thread that is being terminated.
     worker.on("error", () => undefined);
     void worker.terminate();
   }

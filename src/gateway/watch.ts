@@ -57,8 +57,15 @@ export class ConfigWatch {
 
   close(): void {
     this.#closed = true;
+    this.pause();
+  }
+
+  /** Watches nothing until the next `follow`. */
+  pause(): void {
     this.#settle?.cancel();
+    this.#settle = undefined;
     this.#poll?.cancel();
+    this.#poll = undefined;
     for (const watcher of this.#watchers.values()) watcher.close();
     this.#watchers.clear();
   }
@@ -105,8 +112,10 @@ export class ConfigWatch {
   #armPoll(): void {
     this.#poll?.cancel();
     this.#poll = this.#options.clock.after(this.#options.pollMs, () => {
+      const armed = this.#poll;
       void this.#look(true).finally(() => {
-        if (!this.#closed) this.#armPoll();
+        // Unless it was paused, or armed anew by a load, meanwhile.
+        if (!this.#closed && this.#poll === armed) this.#armPoll();
       });
     });
   }

@@ -22,9 +22,9 @@ async function layered(t: TestContext) {
   assert.ok(config);
   const platform = await createPlatform(config, registry, { clock: virtualClock(), log: () => {} });
   t.after(() => platform.store.close());
-  const pool = new InstancePool();
+  const pool = new InstancePool(platform.clock);
   const upstream = () => Promise.reject(new Error("nothing is sent here"));
-  const layers = new Layers(platform.store.overrides);
+  const layers = new Layers(platform.store.overrides, assert.ifError);
   const input = { config, hash: "h", registry, platform, pool, upstream };
   const { overrides } = platform.store;
   const put = (key: string, value: object, replaced: object | null) =>
@@ -40,7 +40,7 @@ async function layered(t: TestContext) {
 
 test("a revocation makes the tokens anew and shares every endpoint", async (t) => {
   const { layers, input, put } = await layered(t);
-  const first = await layers.load(input);
+  const first = await layers.use(await layers.prepare(input));
   await put(`revoked:${PROJECT}/web`, { hashes: [hashOf(TOKENS.web)] }, null);
   const next = await layers.again();
   assert.ok(next);
@@ -51,7 +51,7 @@ test("a revocation makes the tokens anew and shares every endpoint", async (t) =
 
 test("an endpoint switched off is the same but for that, in its project's listing too", async (t) => {
   const { layers, input, put } = await layered(t);
-  const first = await layers.load(input);
+  const first = await layers.use(await layers.prepare(input));
   await put(`endpoint:${PROJECT}/ask`, { is_active: false }, { is_active: true });
   const next = await layers.again();
   const [before, after] = [first, next].map((one) => one?.compiled.projects.get(PROJECT));
@@ -65,7 +65,7 @@ test("overrides found at a load are applied to it, and stale ones are named", as
   const { layers, input, put } = await layered(t);
   await put(`endpoint:${PROJECT}/ask`, { is_active: false }, { is_active: true });
   await put(`endpoint:${PROJECT}/gone`, { is_active: false }, { is_active: true });
-  const { compiled, config, stale } = await layers.load(input);
+  const { compiled, config, stale } = await layers.use(await layers.prepare(input));
   assert.equal(compiled.projects.get(PROJECT)?.endpoints.get("ask")?.isActive, false);
   assert.equal(config.projects[0]?.endpoints[0]?.is_active, false);
   assert.deepEqual(stale, [`endpoint:${PROJECT}/gone`]);
@@ -73,7 +73,7 @@ test("overrides found at a load are applied to it, and stale ones are named", as
 
 test("what the layers hold goes with the last generation that uses it, in whatever order they end", async (t) => {
   const { layers, input, pool, put, overrides } = await layered(t);
-  const first = await layers.load(input);
+  const first = await layers.use(await layers.prepare(input));
   const alone = pool.size;
   await put(`revoked:${PROJECT}/web`, { hashes: [hashOf(TOKENS.web)] }, null);
   const second = await layers.again();
@@ -82,7 +82,7 @@ test("what the layers hold goes with the last generation that uses it, in whatev
   const third = await layers.again();
   await second?.compiled.close();
   assert.equal(pool.size, alone);
-  await layers.load(input);
+  await layers.use(await layers.prepare(input));
   await first.compiled.close();
   await third?.compiled.close();
   assert.equal(pool.size, alone, "the second load's");
@@ -90,7 +90,7 @@ test("what the layers hold goes with the last generation that uses it, in whatev
 
 test("when all is closed nothing is left", async (t) => {
   const { layers, input, pool, put } = await layered(t);
-  const first = await layers.load(input);
+  const first = await layers.use(await layers.prepare(input));
   await put(`revoked:${PROJECT}/web`, { hashes: [hashOf(TOKENS.web)] }, null);
   const second = await layers.again();
   await first.compiled.close();

@@ -29,11 +29,11 @@ export interface Watching {
   readonly gateway: Gateway;
   readonly url: string;
   /** Resolves with the next line, from `since` on, whose message is `msg`. The test's own time limit bounds it. */
-  logged(msg: string, since?: number): Promise<Record<string, unknown>>;
+  logged(msg: string | RegExp, since?: number): Promise<Record<string, unknown>>;
   /** Lines logged so far. */
   mark(): number;
   /** How often `msg` was logged since a mark. */
-  count(msg: string, since: number): number;
+  count(msg: string | RegExp, since: number): number;
   /** What the endpoint says. */
   says(): Promise<string>;
 }
@@ -67,11 +67,11 @@ export async function watching(closer: Closer, prepare?: (folder: string) => str
     gateway,
     url,
     mark: () => lines.length,
-    count: (msg, since) => lines.slice(since).filter((line) => line["msg"] === msg).length,
+    count: (msg, since) => lines.slice(since).filter((line) => isOf(line, msg)).length,
     logged: (msg, since = 0) =>
       new Promise((resolve) => {
         const look = (): void => {
-          const found = lines.slice(since).find((line) => line["msg"] === msg);
+          const found = lines.slice(since).find((line) => isOf(line, msg));
           if (found === undefined) return;
           waiting.delete(look);
           resolve(found);
@@ -91,5 +91,9 @@ export async function watching(closer: Closer, prepare?: (folder: string) => str
   };
 }
 
+function isOf(line: Record<string, unknown>, msg: string | RegExp): boolean {
+  return typeof msg === "string" ? line["msg"] === msg : msg.test(String(line["msg"]));
+}
+
 export const APPLIED = "configuration applied";
-export const REFUSED = "configuration refused; the last good one goes on";
+export const REFUSED = /^configuration rejected, keeping generation \d+$/;

@@ -66,6 +66,10 @@ export const state = section(
   },
 );
 
+export const reload = section("How changes of the configuration's files take effect.", {
+  watch: flag("false: only explicit reloads (SIGHUP, admin API, `gw_reload_config`).", true),
+});
+
 export const log = section("The runtime log: JSON lines on stdout.", {
   level: choice("The least important level that is written.", ["debug", "info", "warn", "error", "silent"], {
     default: "info",

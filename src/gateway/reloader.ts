@@ -1,0 +1,221 @@
+/**
+ * Reloads: one at a time, from a file change, SIGHUP or an explicit request to the outcome that is logged and shown. A
+ * load that failed for a reason that may pass is retried with backoff. Serving and swapping are not its business.
+ */
+import { demoIn, isLoopback } from "../config/demo-token.ts";
+import type { Diagnostic } from "../config/diagnostic.ts";
+import type { LoadRequest } from "../config/load.ts";
+import type { ResolvedConfig } from "../config/model.ts";
+import type { Timer } from "../plugin/index.ts";
+import { ConfigError, demoDiagnostic, loadDiagnostic } from "./config-error.ts";
+import { type LiveConfig, StoppedError } from "./live-config.ts";
+import type { Loaded } from "./load.ts";
+import { Loader } from "./loader.ts";
+import type { GatewayPlatform } from "./platform.ts";
+import { ConfigWatch } from "./watch.ts";
+
+export interface ReloadOutcome {
+  readonly ok: boolean;
+  /** False also when nothing had changed. */
+  readonly changed: boolean;
+  readonly generation: number;
+  readonly errors: readonly Diagnostic[];
+  readonly warnings: readonly Diagnostic[];
+  /** Sections that changed and need a restart: `server`, `admin`, `state`. */
+  readonly needsRestart: readonly string[];
+}
+
+/** The latest reload, as `/readyz` shows it. */
+export interface LastReload {
+  readonly at: string;
+  readonly ok: boolean;
+  readonly errors: readonly string[];
+}
+
+export interface ReloaderOptions {
+  readonly platform: GatewayPlatform;
+  readonly live: LiveConfig;
+  readonly request: () => LoadRequest;
+  /** False: `reload.watch` of the configuration is ignored, and no file is watched. */
+  readonly watch: boolean;
+  /** Receives each outcome that an operator should see: a rejection, and the first valid load after one. */
+  readonly reported?: ((outcome: ReloadOutcome) => void) | undefined;
+}
+
+/** Failures whose cause may pass without any file changing: a plugin's service, memory, file descriptors. */
+const RETRIED: ReadonlySet<string> = new Set(["E0316", "E0900", "E0901", "E0902"]);
+const RETRY_MS = 1_000;
+const RETRY_MAX_MS = 60_000;
+
+export class Reloader {
+  last: LastReload = { at: "", ok: true, errors: [] };
+  readonly #options: ReloaderOptions;
+  readonly #loader: Loader;
+  readonly #watch: ConfigWatch | undefined;
+  #running: Promise<unknown> = Promise.resolve();
+  /** The reload that waits for the one under way. Shared by everybody who asks meanwhile, so that none pile up. */
+  #waiting: Promise<ReloadOutcome> | undefined;
+  #retry: Timer | undefined;
+  #failures = 0;
+  #closed = false;
+
+  constructor(options: ReloaderOptions) {
+    this.#options = options;
+    const { clock } = options.platform;
+    this.#loader = new Loader(clock);
+    if (options.watch) {
+      this.#watch = new ConfigWatch({ clock, changed: async () => void (await this.reload()) });
+    }
+  }
+
+  /** Takes on the configuration that the gateway starts with. Throws as LiveConfig.apply does. */
+  async begin(loaded: Loaded): Promise<void> {
+    await this.#options.live.apply(loaded);
+    this.#noteSuccess(loaded.hash);
+    this.#follow(loaded);
+  }
+
+  /** Begins after this call: what was written before it is loaded. Never rejects. */
+  reload(): Promise<ReloadOutcome> {
+    if (this.#waiting === undefined) {
+      const next = this.#running.then(() => {
+        this.#waiting = undefined;
+        return this.#reload();
+      });
+      this.#waiting = next;
+      this.#running = next;
+    }
+    return this.#waiting;
+  }
+
+  /** No reload takes effect after this. Waits for none: a stuck loader thread is abandoned. */
+  close(): void {
+    this.#closed = true;
+    this.#retry?.cancel();
+    this.#watch?.close();
+    this.#loader.close();
+  }
+
+  async #reload(): Promise<ReloadOutcome> {
+    this.#retry?.cancel();
+    if (this.#closed) return this.#outcome({ ok: false });
+    try {
+      return await this.#loadAndApply();
+    } catch (thrown) {
+      if (this.#closed || thrown instanceof StoppedError) return this.#outcome({ ok: false });
+      this.#options.platform.log.error({ err: thrown }, "the configuration could not be loaded");
+      return this.#refused([loadDiagnostic(this.#options.request().path)], []);
+    }
+  }
+
+  async #loadAndApply(): Promise<ReloadOutcome> {
+    const { live, platform, request } = this.#options;
+    const loaded = await this.#loader.load(request());
+    const { config, hash, errors, warnings } = loaded;
+    const found = config === undefined || errors.length > 0 ? errors : this.#publicDemo(config);
+    if (config === undefined || found.length > 0) {
+      this.#follow(loaded);
+      return this.#refused(found, warnings);
+    }
+    if (hash === live.generation?.config.hash) {
+      this.#follow(loaded);
+      return this.#accepted(hash, { warnings });
+    }
+    try {
+      await live.apply(loaded);
+    } catch (thrown) {
+      this.#follow(loaded);
+      if (thrown instanceof ConfigError) return this.#refused(thrown.errors, warnings);
+      throw thrown;
+    }
+    this.#follow(loaded);
+    const needsRestart = live.needsRestart(config);
+    platform.log.info(
+      { generation: this.#generation, hash, needs_restart: needsRestart },
+      "configuration applied",
+    );
+    return this.#accepted(hash, { changed: true, warnings, needsRestart });
+  }
+
+  /** The address is the one that was bound at start: a changed `server.host` waits for a restart. */
+  #publicDemo(config: ResolvedConfig): readonly Diagnostic[] {
+    const { host } = this.#options.live.config.server;
+    if (isLoopback(host) || demoIn(config) === undefined) return [];
+    return [demoDiagnostic(this.#options.request().path, host)];
+  }
+
+  #accepted(hash: string, about: Partial<ReloadOutcome>): ReloadOutcome {
+    const wasRefused = !this.last.ok;
+    this.#noteSuccess(hash);
+    const outcome = this.#outcome({ ok: true, ...about });
+    if (wasRefused) {
+      const generation = this.#generation;
+      this.#options.platform.log.info(
+        { generation, hash },
+        `configuration valid again, generation ${generation}`,
+      );
+      this.#options.reported?.(outcome);
+    }
+    return outcome;
+  }
+
+  #noteSuccess(hash: string): void {
+    const { metrics, clock } = this.#options.platform;
+    this.#failures = 0;
+    this.last = { at: this.#now(), ok: true, errors: [] };
+    metrics.reloaded({ ok: true, at: clock.nowMs(), hash, generation: this.#generation });
+  }
+
+  #refused(errors: readonly Diagnostic[], warnings: readonly Diagnostic[]): ReloadOutcome {
+    const { metrics, clock, log } = this.#options.platform;
+    const generation = this.#generation;
+    if (this.#closed) return this.#outcome({ ok: false, errors, warnings });
+    const shown = errors.map(
+      ({ code, file, line, column, message }) => `${code} ${file}:${line}:${column} ${message}`,
+    );
+    const isKnown = !this.last.ok && this.last.errors.join("\n") === shown.join("\n");
+    this.last = { at: this.#now(), ok: false, errors: shown };
+    metrics.reloaded({ ok: false, at: clock.nowMs(), hash: "", generation });
+    const outcome = this.#outcome({ ok: false, errors, warnings });
+    const retry_in_ms = this.#retryLater(errors);
+    if (isKnown) {
+      log.warn({ generation, retry_in_ms }, `configuration still rejected, keeping generation ${generation}`);
+      return outcome;
+    }
+    log.error(
+      { generation, errors: shown, retry_in_ms },
+      `configuration rejected, keeping generation ${generation}`,
+    );
+    this.#options.reported?.(outcome);
+    return outcome;
+  }
+
+  /** Returns the delay; undefined: what is wrong stays wrong until a file changes, and the watch sees that. */
+  #retryLater(errors: readonly Diagnostic[]): number | undefined {
+    if (!errors.some(({ code }) => RETRIED.has(code)) || this.#closed) return undefined;
+    const delayMs = Math.min(RETRY_MAX_MS, RETRY_MS * 2 ** Math.min(this.#failures++, 10));
+    this.#retry = this.#options.platform.clock.after(delayMs, () => void this.reload());
+    return delayMs;
+  }
+
+  /** By the setting of the configuration in use: one that was rejected does not switch its own watch off. */
+  #follow({ watch }: Loaded): void {
+    if (this.#options.live.config.reload.watch) this.#watch?.follow(watch);
+    else this.#watch?.pause();
+  }
+
+  #outcome(about: Pick<ReloadOutcome, "ok"> & Partial<ReloadOutcome>): ReloadOutcome {
+    return {
+      ...{ changed: false, generation: this.#generation, errors: [], warnings: [], needsRestart: [] },
+      ...about,
+    };
+  }
+
+  get #generation(): number {
+    return this.#options.live.generation?.number ?? 0;
+  }
+
+  #now(): string {
+    return new Date(this.#options.platform.clock.nowMs()).toISOString();
+  }
+}
