@@ -38,6 +38,7 @@ export interface ServerConfig {
   readonly host: string;
   readonly port: number;
   readonly max_body_bytes: number;
+  readonly max_connections_per_address: number;
   readonly request_timeout_ms: number;
   readonly drain_timeout_ms: number;
   readonly body_timeout_ms: number;

@@ -8,9 +8,10 @@ import type { LoadRequest } from "../config/load.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import { overrideEdits } from "../config/override-edits.ts";
 import { withoutSecrets } from "../config/without-secrets.ts";
+import { addressSet } from "../http/client-address.ts";
 import { type HttpServer, httpServer, type RequestHandler } from "../http/server.ts";
 import { OpenCalls } from "../pipeline/open-calls.ts";
-import type { MaybePromise, StateStore } from "../plugin/index.ts";
+import type { MaybePromise, MetricFamily, StateStore } from "../plugin/index.ts";
 import { andThen } from "../plugin/index.ts";
 import { adminPlane } from "../surfaces/admin.ts";
 import type { SurfaceContext } from "../surfaces/arrival.ts";
@@ -94,6 +95,7 @@ class RunningGateway implements Gateway, SurfaceContext {
   readonly #unwatchOverrides: () => void;
   readonly #leases: Leases;
   readonly #servers: HttpServer[] = [];
+  readonly #closedConnections: MetricFamily;
   #stopping: Promise<void> | undefined;
 
   constructor(options: GatewayOptions, platform: GatewayPlatform, config: ResolvedConfig) {
@@ -123,6 +125,11 @@ class RunningGateway implements Gateway, SurfaceContext {
       "sluice_generations",
       "Configuration generations held in memory",
       generationsAlive,
+    );
+    this.#closedConnections = platform.metrics.counter(
+      "sluice_connections_closed_total",
+      "Client connections closed for a limit: address_limit, slow_head, slow_body, slow_reader",
+      ["reason"],
     );
   }
 
@@ -221,7 +228,12 @@ class RunningGateway implements Gateway, SurfaceContext {
   }
 
   async #listen(host: string, port: number, handle: RequestHandler): Promise<string> {
-    const server = httpServer({ host, port, handle });
+    const { max_connections_per_address: perAddressMax, trusted_proxies } = this.#started.server;
+    const server = httpServer({
+      ...{ host, port, handle, perAddressMax, clock: this.rt.clock },
+      isExempt: addressSet(trusted_proxies),
+      closed: (reason) => this.#closedConnections.series(reason)(1),
+    });
     const bound = await server.listen();
     this.#servers.push(server);
     return `http://${host.includes(":") ? `[${host}]` : host}:${bound}`;

@@ -3,6 +3,7 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GatewayError } from "../plugin/index.ts";
 import { reject } from "../plugin/index.ts";
+import { askForBody } from "./respond.ts";
 
 /** A JSON object of a client: own keys only, no `__proto__` anywhere, not nested beyond reason. */
 export type JsonBody = Readonly<Record<string, unknown>>;
@@ -23,7 +24,7 @@ export function readBytes(
 ): void {
   const refusal = refusedByHead(req, maxBytes);
   if (refusal !== undefined) return done(refusal);
-  if (req.headers.expect !== undefined) res.writeContinue();
+  askForBody(req, res);
 
   let first: Buffer | undefined;
   let rest: Buffer[] | undefined;
@@ -55,7 +56,7 @@ function refusedByHead(req: IncomingMessage, maxBytes: number): GatewayError | u
   if (type !== undefined && type !== "application/json" && !isJsonType(type))
     return reject("body_not_json", {});
   const encoding = req.headers["content-encoding"];
-  if (encoding !== undefined && encoding !== "identity") return reject("body_not_json", {});
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity") return reject("body_not_json", {});
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 /** Whose request it is: the peer's address, or what a trusted proxy in front of the gateway says of it. */
 import type { IncomingMessage } from "node:http";
 import { createRequire } from "node:module";
+import type { Socket } from "node:net";
 
 /** Loaded when proxies are trusted: it would cost every start some milliseconds. `require` knows no types; these are its own. */
 const loadIpaddr = (): typeof import("ipaddr.js") => createRequire(import.meta.url)("ipaddr.js");
@@ -13,18 +14,11 @@ export type ClientAddress = (req: IncomingMessage) => string;
  * a client cannot put an address of its choice in front.
  */
 export function clientAddress(trusted: readonly string[]): ClientAddress {
-  if (trusted.length === 0) return (req) => plain(req.socket.remoteAddress ?? "");
+  if (trusted.length === 0) return (req) => peerAddress(req.socket);
   const ipaddr = loadIpaddr();
-  const ranges = trusted.map((cidr) =>
-    ipaddr.parseCIDR(cidr.includes("/") ? cidr : `${cidr}/${isV6(cidr) ? 128 : 32}`),
-  );
-  const isTrusted = (text: string): boolean => {
-    if (!ipaddr.isValid(text)) return false;
-    const address = ipaddr.process(text);
-    return ranges.some((range) => address.kind() === range[0].kind() && address.match(range));
-  };
+  const isTrusted = addressSet(trusted);
   return (req) => {
-    let address = plain(req.socket.remoteAddress ?? "");
+    let address = peerAddress(req.socket);
     const header = req.headers["x-forwarded-for"];
     const hops = (Array.isArray(header) ? header.join(",") : (header ?? "")).split(",");
     while (hops.length > 0 && isTrusted(address)) {
@@ -34,6 +28,34 @@ export function clientAddress(trusted: readonly string[]): ClientAddress {
     }
     return address;
   };
+}
+
+/** Whether an address is in one of these blocks (CIDR, or an address alone). */
+export function addressSet(blocks: readonly string[]): (address: string) => boolean {
+  if (blocks.length === 0) return () => false;
+  const ipaddr = loadIpaddr();
+  const ranges = blocks.map((cidr) =>
+    ipaddr.parseCIDR(cidr.includes("/") ? cidr : `${cidr}/${isV6(cidr) ? 128 : 32}`),
+  );
+  return (text) => {
+    if (!ipaddr.isValid(text)) return false;
+    const address = ipaddr.process(text);
+    return ranges.some((range) => address.kind() === range[0].kind() && address.match(range));
+  };
+}
+
+/** The address at the other end of a connection. */
+export function peerAddress(socket: Socket): string {
+  return plain(socket.remoteAddress ?? "");
+}
+
+/** An IPv6 client has a network of 2^64 addresses to choose from, so it is counted by its first four groups. */
+export function networkOf(address: string): string {
+  if (!address.includes(":")) return address;
+  const [head = "", tail = ""] = address.split("::");
+  const groups = (text: string): string[] => (text === "" ? [] : text.split(":"));
+  const zeros = new Array<string>(Math.max(0, 8 - groups(head).length - groups(tail).length)).fill("0");
+  return [...groups(head), ...zeros, ...groups(tail)].slice(0, 4).join(":");
 }
 
 function isV6(text: string): boolean {

@@ -14,6 +14,8 @@ const HEAD: FlatHeaders = [
   "no-cache",
   "X-Accel-Buffering",
   "no",
+  "X-Content-Type-Options",
+  "nosniff",
 ];
 
 export class EventStream {

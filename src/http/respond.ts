@@ -12,16 +12,40 @@ export function errorBody(error: GatewayError): string {
 /** Names and values in turn, as Node writes them out without another look. */
 export type FlatHeaders = readonly string[];
 
+/** Browsers must not guess another type than the one that is stated. */
+const NO_SNIFFING: FlatHeaders = ["X-Content-Type-Options", "nosniff"];
+
+/** Longer bodies are written in pieces, so that a slow reader's progress shows and its kernel buffers alone are full. */
+const PIECE_BYTES = 262_144;
+
 /** Sends a whole JSON answer. */
 export function sendJson(res: ServerResponse, status: number, body: string, headers: FlatHeaders): void {
-  const length = String(Buffer.byteLength(body));
-  res.writeHead(status, ["Content-Type", "application/json", "Content-Length", length, ...headers]);
-  writeInTurn(() => res.end(body));
+  const length = Buffer.byteLength(body);
+  res.writeHead(status, jsonHead(length, headers));
+  if (length <= PIECE_BYTES) writeInTurn(() => res.end(body));
+  else writePieces(res, Buffer.from(body), 0);
+}
+
+function jsonHead(length: number, headers: FlatHeaders): string[] {
+  return [
+    ...["Content-Type", "application/json", "Content-Length", String(length)],
+    ...NO_SNIFFING,
+    ...headers,
+  ];
+}
+
+function writePieces(res: ServerResponse, bytes: Buffer, from: number): void {
+  for (let at = from; ; at += PIECE_BYTES) {
+    const piece = bytes.subarray(at, at + PIECE_BYTES);
+    if (at + PIECE_BYTES >= bytes.length) return void res.end(piece);
+    if (res.write(piece)) continue;
+    return void res.once("drain", () => writePieces(res, bytes, at + PIECE_BYTES));
+  }
 }
 
 /** Sends a head without a body. */
 export function sendEmpty(res: ServerResponse, status: number, headers: FlatHeaders): void {
-  res.writeHead(status, [...headers]);
+  res.writeHead(status, [...NO_SNIFFING, ...headers]);
   res.end();
 }
 
@@ -39,17 +63,26 @@ export function sendError(
   const { retryAfterSeconds, headers: more } = error.extras;
   if (retryAfterSeconds !== undefined) all.push("Retry-After", String(retryAfterSeconds));
   for (const name in more) all.push(name, more[name] ?? "");
-  if (!req.complete && !isSmall(req)) {
-    all.push("Connection", "close");
-    lingerThenClose(req, res);
+  const body = errorBody(error);
+  if (req.complete) return sendJson(res, error.status, body, all);
+  if (isSmall(req)) {
+    closeUnlessComplete(req);
+    return sendJson(res, error.status, body, all);
   }
-  sendJson(res, error.status, errorBody(error), all);
+  if (!all.includes("Connection")) all.push("Connection", "close");
+  res.writeHead(error.status, jsonHead(Buffer.byteLength(body), all));
+  writeInTurn(() => sendAndLinger(req, res, body));
 }
 
 /** Specification, "Retry guidance", for SDKs that obey the header. */
 export function shouldRetry(error: GatewayError): boolean {
   if (error.status === 429 || error.status === 500 || error.status === 502) return true;
   return error.extras.retryAfterSeconds !== undefined;
+}
+
+/** Asks for a body that was announced with `Expect`; in HTTP/1.0 that header means nothing (RFC 9110, section 10.1.1). */
+export function askForBody(req: IncomingMessage, res: ServerResponse): void {
+  if (req.headers.expect !== undefined && req.httpVersionMinor > 0) res.writeContinue();
 }
 
 /** A body that is this small is read and dropped by Node rather than costing the client its connection. */
@@ -60,12 +93,28 @@ function isSmall(req: IncomingMessage): boolean {
   return Number(req.headers["content-length"] ?? 0) <= SMALL_BODY_BYTES;
 }
 
-/** Closing at once would reset the connection and could take the answer with it: the client gets a moment to read. */
-const LINGER_MS = 1000;
+/** How long a client that is still sending has to read its refusal; what it sends meanwhile is discarded. */
+const LINGER_MS = 2000;
 
-function lingerThenClose(req: IncomingMessage, res: ServerResponse): void {
-  res.once("finish", () => {
-    req.resume();
-    setTimeout(() => req.socket.destroy(), LINGER_MS).unref();
-  });
+/**
+ * The whole refusal goes out, but its end is not declared before the client has sent everything, has left, or the time
+ * is over: Node destroys the socket of an answer with `Connection: close` as soon as that ends, and bytes that arrive
+ * then reset the connection, which takes the refusal with it.
+ */
+function sendAndLinger(req: IncomingMessage, res: ServerResponse, body: string): void {
+  res.write(body);
+  const end = (): void => {
+    clearTimeout(last);
+    if (!res.writableEnded) res.end();
+  };
+  const last = setTimeout(end, LINGER_MS).unref();
+  req.once("end", end);
+  req.once("close", end);
+  req.resume();
+}
+
+/** A small body that is not there by the end of the linger time is not waited for. */
+function closeUnlessComplete(req: IncomingMessage): void {
+  const last = setTimeout(() => req.socket.destroy(), LINGER_MS).unref();
+  req.once("close", () => clearTimeout(last));
 }

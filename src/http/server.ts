@@ -1,25 +1,28 @@
 /**
- * A node:http server with a limit on everything a peer decides: bytes and time of the head, connections, idle time.
- * Knows no route; what the HTTP parser refuses is answered here, in the usual error body.
+ * A node:http server with a limit on everything a peer decides: bytes and time of the head, header lines, connections,
+ * rates, idle time. Knows no route; what the HTTP parser or the head's rules refuse is answered here, in the usual
+ * error body.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { type GatewayError, reject } from "../plugin/index.ts";
+import { type Clock, type GatewayError, reject } from "../plugin/index.ts";
+import { type CloseReason, type Connection, Connections, HEAD_TIMEOUT_MS } from "./connections.ts";
+import { refusedHead } from "./head-rules.ts";
 import { errorBody, sendError } from "./respond.ts";
 
 /** Bytes of request line and headers. */
 const HEAD_BYTES_MAX = 16_384;
-/** Time for the head to come whole. */
-const HEAD_TIMEOUT_MS = 10_000;
 /** An idle connection is kept for so long: above the usual 60 s of load balancers, so that they close first. */
 const KEEP_ALIVE_MS = 72_000;
 /** Open connections; more are refused by the kernel's queue. */
 const CONNECTIONS_MAX = 20_000;
 /** How often connections that have become idle are closed while the server drains. */
 const SWEEP_MS = 50;
-/** How often timeouts of heads are looked at. */
-const CHECK_MS = 2_000;
+/** Once the server drains, a connection may be silent for so long before its first request. */
+const SILENCE_MS = 1_000;
+/** How often Node checks its own timeout of heads, which backs up ours. */
+const CHECK_MS = 5_000;
 
 export type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
 
@@ -27,7 +30,14 @@ export interface HttpServerOptions {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
+  readonly clock: Clock;
   readonly handle: RequestHandler;
+  /** Connections that one address may hold. Default: no limit of its own. */
+  readonly perAddressMax?: number;
+  /** Addresses without that limit. Default: none. */
+  readonly isExempt?: (address: string) => boolean;
+  /** Told of each connection that is closed for a limit. */
+  readonly closed?: (reason: CloseReason) => void;
 }
 
 export interface HttpServer {
@@ -37,9 +47,12 @@ export interface HttpServer {
   drain(): Promise<void>;
   /** Ends all connections at once. */
   destroy(): void;
+  /** Open connections. */
+  readonly connections: number;
 }
 
-export function httpServer({ host, port, handle }: HttpServerOptions): HttpServer {
+export function httpServer(options: HttpServerOptions): HttpServer {
+  const { host, port, clock, handle } = options;
   const server = createServer({
     maxHeaderSize: HEAD_BYTES_MAX,
     headersTimeout: HEAD_TIMEOUT_MS,
@@ -47,29 +60,47 @@ export function httpServer({ host, port, handle }: HttpServerOptions): HttpServe
     requestTimeout: 0,
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: CHECK_MS,
-    requireHostHeader: true,
+    // Checked by the head's rules, whose refusal has our error body.
+    requireHostHeader: false,
   });
   server.maxConnections = CONNECTIONS_MAX;
-  server.on("request", handle);
+  // No maximum: Node would drop the header lines beyond it without a word; the head's rules count them.
+  server.maxHeadersCount = 0;
+  const connections: Connections = new Connections({
+    clock,
+    perAddressMax: options.perAddressMax ?? CONNECTIONS_MAX,
+    isExempt: options.isExempt ?? (() => false),
+    closed: options.closed ?? (() => undefined),
+    headTooSlow: (connection) =>
+      refuseConnection(connections, connection, reject("request_head_too_slow", {})),
+  });
+  const serve: RequestHandler = (req, res) => {
+    connections.began(req, res);
+    const refusal = refusedHead(req);
+    if (refusal === undefined) handle(req, res);
+    else if (req.httpVersionMajor === 1)
+      // The connection is not used again, since it is in doubt where its next request begins.
+      sendError(req, res, refusal, ["X-Request-Id", randomUUID(), "Connection", "close"]);
+    else refuseBefore(connections, req.socket, refusal);
+  };
+  server.on("connection", (socket) => connections.accept(socket));
+  server.on("request", serve);
   // A body announced with `Expect: 100-continue` is asked for when it is read, not before the token is accepted.
-  server.on("checkContinue", handle);
+  server.on("checkContinue", serve);
   server.on("checkExpectation", (req: IncomingMessage, res: ServerResponse) => {
+    connections.began(req, res);
     sendError(req, res, reject("expectation_failed", {}), ["X-Request-Id", randomUUID()]);
   });
-  server.on("clientError", answerParserError);
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) =>
+    refuseUnparsable(connections, error, socket),
+  );
   return {
     listen: () => listen(server, host, port),
-    drain: () =>
-      new Promise((resolve) => {
-        // A connection whose last answer is out becomes idle only then, and nobody says so.
-        const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
-        server.close(() => {
-          clearInterval(sweep);
-          resolve();
-        });
-        server.closeIdleConnections();
-      }),
+    drain: () => drain(server, connections, clock),
     destroy: () => server.closeAllConnections(),
+    get connections() {
+      return connections.size;
+    },
   };
 }
 
@@ -84,13 +115,71 @@ function listen(server: Server, host: string, port: number): Promise<number> {
   });
 }
 
-function answerParserError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
+function drain(server: Server, connections: Connections, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const closeIdle = (): void => server.closeIdleConnections();
+    // Node takes a connection without a request for a busy one.
+    clock.after(SILENCE_MS, () => connections.closeIdle());
+    // A connection whose last answer is out becomes idle only then, and no event says so.
+    const sweep = setInterval(closeIdle, SWEEP_MS);
+    server.close(() => {
+      clearInterval(sweep);
+      resolve();
+    });
+    closeIdle();
+  });
+}
+
+/** HTTP/0.9 has no headers, and Node would answer in it: the refusal is written past Node's answer. */
+function refuseBefore(connections: Connections, socket: Socket, refusal: GatewayError): void {
+  const connection = connections.of(socket);
+  if (connection === undefined) socket.destroy();
+  else refuseConnection(connections, connection, refusal);
+}
+
+/**
+ * What the parser cannot read is refused once, and never inside an answer: a request before it is answered first. An
+ * answer that has begun although its own request is unreadable gets the linger time to end, and no second one.
+ */
+function refuseUnparsable(connections: Connections, error: NodeJS.ErrnoException, socket: Socket): void {
+  const connection = connections.of(socket);
+  if (connection === undefined || !socket.writable || error.code === "ECONNRESET")
+    return void socket.destroy();
+  if (connection.refused) return;
+  const { req, res } = connection;
   const refusal = parserRefusal(error.code);
+  const isAnswering = res !== undefined && !res.writableFinished;
+  if (!isAnswering) return refuseConnection(connections, connection, refusal);
+  if (req?.complete) {
+    connection.refused = true;
+    res.once("close", () => refuseConnection(connections, connection, refusal));
+  } else if (res.headersSent) {
+    connection.refused = true;
+    connections.linger(connection);
+  } else refuseConnection(connections, connection, refusal);
+}
+
+/** Answers outside of any request, then closes; what still arrives meanwhile is discarded. */
+function refuseConnection(connections: Connections, connection: Connection, refusal: GatewayError): void {
+  const { socket } = connection;
+  connection.refused = true;
+  if (!socket.writable) return void socket.destroy();
+  connections.linger(connection);
+  socket.end(refusalText(refusal));
+}
+
+function refusalText(refusal: GatewayError): string {
   const body = errorBody(refusal);
-  socket.end(
-    `HTTP/1.1 ${refusal.status} ${REASONS[refusal.status] ?? "Bad Request"}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${randomUUID()}\r\nX-Should-Retry: false\r\nConnection: close\r\n\r\n${body}`,
-  );
+  const head = [
+    `HTTP/1.1 ${refusal.status} ${REASONS[refusal.status] ?? "Bad Request"}`,
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "X-Content-Type-Options: nosniff",
+    `X-Request-Id: ${randomUUID()}`,
+    "X-Should-Retry: false",
+    "Connection: close",
+  ];
+  return `${head.join("\r\n")}\r\n\r\n${body}`;
 }
 
 const REASONS: Readonly<Record<number, string>> = {

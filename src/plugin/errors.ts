@@ -48,6 +48,10 @@ export const ERRORS = {
   body_too_slow: { status: 408, message: "Request body was not received within <ms> ms." },
   expectation_failed: { status: 417, message: "The only expectation that can be met is 100-continue." },
   malformed_http: { status: 400, message: "Malformed HTTP request." },
+  transfer_coding_unsupported: {
+    status: 501,
+    message: "The only supported transfer coding is chunked.",
+  },
   request_head_too_slow: { status: 408, message: "Request headers were not received in time." },
   headers_too_large: { status: 431, message: "Request headers are too large." },
 
@@ -177,9 +181,16 @@ export function reject<Code extends ErrorCode>(
   const values: Readonly<Record<string, string | number>> = params;
   // One pass: a value that looks like a placeholder is not filled in again.
   const message = entry.message.replace(/<([a-z_]+)>/g, (whole, name: string) =>
-    String(values[name] ?? whole),
+    shortened(String(values[name] ?? whole)),
   );
   return new GatewayError(code, entry.status, message, extras);
+}
+
+/** Characters of one value in a message: clients choose slugs, aliases and ids, and each message is logged. */
+const VALUE_LENGTH_MAX = 1_000;
+
+function shortened(value: string): string {
+  return value.length <= VALUE_LENGTH_MAX ? value : `${value.slice(0, VALUE_LENGTH_MAX)}…`;
 }
 
 /**

@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { LRUCache } from "lru-cache";
 import { parseJsonObject, readBytes } from "../http/body.ts";
+import { networkOf } from "../http/client-address.ts";
 import { type FlatHeaders, sendError, sendJson } from "../http/respond.ts";
 import type { Clock, GatewayError } from "../plugin/index.ts";
 import { andThen, isGatewayError, reject } from "../plugin/index.ts";
@@ -129,13 +130,4 @@ class Throttle {
     if (failures !== undefined && failures.endsMs > nowMs) failures.count++;
     else this.#failures.set(network, { count: 1, endsMs: nowMs + FAILURE_WINDOW_MS });
   }
-}
-
-/** An IPv6 client has a network of 2^64 addresses to choose from, so it is counted by its first four groups. */
-export function networkOf(address: string): string {
-  if (!address.includes(":")) return address;
-  const [head = "", tail = ""] = address.split("::");
-  const groups = (text: string): string[] => (text === "" ? [] : text.split(":"));
-  const zeros = new Array<string>(Math.max(0, 8 - groups(head).length - groups(tail).length)).fill("0");
-  return [...groups(head), ...zeros, ...groups(tail)].slice(0, 4).join(":");
 }

@@ -45,9 +45,10 @@ export function adminPlane(
     ["/admin/audit", { method: "GET", serve: auditSurface(records.audit) }],
     ["/admin/deliveries", { method: "GET", serve: deliveriesSurface(records.deliveries) }],
   ]);
+  const detailed = { readiness: () => health.readiness(), uuid: () => health.uuid(), details: true };
   return (req, res) => {
     const path = (req.url ?? "/").split("?", 1)[0] ?? "/";
-    if (serveHealth(req, res, path, health)) return;
+    if (serveHealth(req, res, path, detailed)) return;
     const headers: FlatHeaders = ["X-Request-Id", health.uuid()];
     if (path === "/metrics" && req.method === "GET") return serveMetrics(req, res, ctx, headers);
     const unkept = [...headers, "Cache-Control", "no-store"];

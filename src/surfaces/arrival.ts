@@ -8,6 +8,7 @@ import type { CompiledConfig, CompiledProject } from "../compile/model.ts";
 import type { ProjectType } from "../config/model.ts";
 import { type JsonBody, parseJsonObject, readBytes } from "../http/body.ts";
 import type { ClientAddress } from "../http/client-address.ts";
+import { countHeader } from "../http/head-rules.ts";
 import { type FlatHeaders, sendError } from "../http/respond.ts";
 import type { RequestHandler } from "../http/server.ts";
 import { Call, type Runtime } from "../pipeline/call.ts";
@@ -210,22 +211,14 @@ export class Visit {
     if (this.ctx.draining)
       return reject("draining", {}, { retryAfterSeconds: 1, headers: { Connection: "close" } });
     if (this.ctx.open.size > OPEN_CALLS_MAX) return reject("overloaded", {}, { retryAfterSeconds: 1 });
-    if (authorizationHeaders(this.req) > 1) return reject("duplicate_authorization", {});
+    if (countHeader(this.req.rawHeaders, "authorization") > 1) return reject("duplicate_authorization", {});
     return undefined;
   }
 }
 
-/** Node keeps the first of two and says nothing; the raw list knows (CONTRACT section 3: two are refused). */
-function authorizationHeaders(req: IncomingMessage): number {
-  let count = 0;
-  const raw = req.rawHeaders;
-  for (let i = 0; i < raw.length; i += 2) {
-    const name = raw[i] ?? "";
-    if (name.length === 13 && name.toLowerCase() === "authorization") count++;
-  }
-  return count;
-}
+/** Characters of an unknown project's path segment that are kept: a UUID has 36, and clients choose the rest. */
+const UNKNOWN_UUID_LENGTH_MAX = 64;
 
 function unknownProject(uuid: string): ProjectRef {
-  return { uuid, id: 0, name: "" };
+  return { uuid: uuid.slice(0, UNKNOWN_UUID_LENGTH_MAX), id: 0, name: "" };
 }

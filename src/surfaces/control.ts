@@ -6,6 +6,7 @@ import { hash as digestOf, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ResolvedConfig, TokenConfig } from "../config/model.ts";
 import { readBytes } from "../http/body.ts";
+import { countHeader } from "../http/head-rules.ts";
 import { type FlatHeaders, sendError } from "../http/respond.ts";
 import { type GatewayError, isGatewayError, reject } from "../plugin/index.ts";
 import { listEndpoints, listProjects, setEndpointActive } from "./control-endpoints.ts";
@@ -162,9 +163,9 @@ const BEARER = /^Bearer +(\S+)$/i;
  */
 function callerName(req: IncomingMessage, ctx: ControlContext): string | GatewayError {
   const config = ctx.config();
-  const { authorization } = req.headersDistinct;
-  if (authorization !== undefined && authorization.length > 1) return reject("duplicate_authorization", {});
-  const token = BEARER.exec(authorization?.[0] ?? "")?.[1];
+  // Counted in the raw list: `headersDistinct` throws on a header named `__proto__` (CVE-2026-21710).
+  if (countHeader(req.rawHeaders, "authorization") > 1) return reject("duplicate_authorization", {});
+  const token = BEARER.exec(req.headers.authorization ?? "")?.[1];
   if (token === undefined) return reject("missing_bearer", {});
   if (!/^gw_(?:live|test)_/.test(token)) return reject("token_format", {});
   const digest = digestOf("sha256", token, "buffer");

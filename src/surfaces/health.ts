@@ -4,7 +4,7 @@ import { sendJson } from "../http/respond.ts";
 import type { MaybePromise } from "../plugin/index.ts";
 import { andThen } from "../plugin/index.ts";
 
-/** The body of `/readyz` (CONTRACT section 12). */
+/** The body of `/readyz` on the admin listener (CONTRACT section 12). */
 export interface Readiness {
   readonly ready: boolean;
   readonly generation: number;
@@ -19,12 +19,15 @@ export interface HealthReport {
   uuid(): string;
 }
 
-/** Answers when the path is one of the two; false: somebody else's. */
+/**
+ * Answers when the path is one of the two; false: another handler's. What the data plane tells anybody is whether it is
+ * ready: errors of a reload name files, credentials and addresses, so details are the admin listener's.
+ */
 export function serveHealth(
   req: IncomingMessage,
   res: ServerResponse,
   path: string,
-  health: HealthReport,
+  health: HealthReport & { readonly details: boolean },
 ): boolean {
   if (req.method !== "GET" && req.method !== "HEAD") return false;
   if (path === "/healthz") {
@@ -33,7 +36,8 @@ export function serveHealth(
   }
   if (path !== "/readyz") return false;
   andThen(health.readiness(), (state) => {
-    sendJson(res, state.ready ? 200 : 503, JSON.stringify(state), ["X-Request-Id", health.uuid()]);
+    const shown = health.details ? state : { ready: state.ready };
+    sendJson(res, state.ready ? 200 : 503, JSON.stringify(shown), ["X-Request-Id", health.uuid()]);
   });
   return true;
 }

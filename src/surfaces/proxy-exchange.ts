@@ -49,7 +49,11 @@ export class ProxyExchange {
     this.#call = visit.call;
     this.#endpoint = endpoint;
     this.#path = path;
-    this.#upload = new Upload(visit.req, visit.res, endpoint.headers);
+    const { max_body_bytes: bytesMax } = visit.generation.config.server;
+    this.#upload = new Upload(visit.req, visit.res, {
+      ...{ own: endpoint.headers, bytesMax },
+      tooLarge: () => this.#fail(reject("body_too_large", { max: bytesMax })),
+    });
     visit.call.owner = this;
   }
 

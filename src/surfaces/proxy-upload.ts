@@ -3,8 +3,17 @@
  * that it can go a second time. Knows nothing of answers.
  */
 import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
+import { askForBody } from "../http/respond.ts";
 import { trailers } from "./proxy-headers.ts";
 import { handOver } from "./proxy-piece.ts";
+
+export interface UploadOptions {
+  /** The endpoint's headers, which no trailer may stand in for. */
+  readonly own: readonly string[];
+  readonly bytesMax: number;
+  /** Told once when the body is longer; nothing more of it is passed on. */
+  readonly tooLarge: () => void;
+}
 
 /** Bodies up to this length can go again. */
 export const KEPT_BYTES_MAX = 65_536;
@@ -12,8 +21,7 @@ export const KEPT_BYTES_MAX = 65_536;
 export class Upload {
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
-  /** The endpoint's headers, which no trailer may stand in for. */
-  readonly #own: readonly string[];
+  readonly #options: UploadOptions;
   #kept: Buffer[] | undefined = [];
   #bytes = 0;
   #out: ClientRequest | undefined;
@@ -21,10 +29,10 @@ export class Upload {
   #hasEnded: boolean;
   #atEnd: (() => void) | undefined;
 
-  constructor(req: IncomingMessage, res: ServerResponse, own: readonly string[]) {
+  constructor(req: IncomingMessage, res: ServerResponse, options: UploadOptions) {
     this.#req = req;
     this.#res = res;
-    this.#own = own;
+    this.#options = options;
     const { "transfer-encoding": coding, "content-length": length } = req.headers;
     this.#hasEnded = coding === undefined && Number(length ?? 0) === 0;
   }
@@ -79,7 +87,7 @@ export class Upload {
     if (this.#isReading) return;
     this.#isReading = true;
     // Answered by the gateway, for its own connection (RFC 9110, section 10.1.1), now that somebody takes the body.
-    if (req.headers.expect !== undefined) this.#res.writeContinue();
+    askForBody(req, this.#res);
     req.on("data", (part: Buffer) => this.#take(part));
     req.on("end", () => {
       this.#hasEnded = true;
@@ -89,7 +97,10 @@ export class Upload {
   }
 
   #take(part: Buffer): void {
+    const { bytesMax, tooLarge } = this.#options;
+    if (this.#bytes > bytesMax) return;
     this.#bytes += part.length;
+    if (this.#bytes > bytesMax) return tooLarge();
     if (this.#bytes > KEPT_BYTES_MAX) this.#kept = undefined;
     this.#kept?.push(part);
     const out = this.#out;
@@ -99,7 +110,7 @@ export class Upload {
   }
 
   #finish(out: ClientRequest): void {
-    const behind = trailers(this.#req, this.#own);
+    const behind = trailers(this.#req, this.#options.own);
     if (behind.length > 0) out.addTrailers(behind);
     out.end();
   }

@@ -40,20 +40,19 @@ function pathOn({ upstream }: CompiledProxy, rest: string, target: string): stri
 const NOWHERE = new URL("http://blocked.invalid/");
 
 function refusedByHead(
-  { req, call }: Visit,
+  { req, call, generation }: Visit,
   { allowedMethods }: CompiledProxy,
   path: string | undefined,
 ): GatewayError | undefined {
   const { method } = call;
   if (!allowedMethods.includes(method))
     return reject("method_not_allowed", { method }, { headers: { Allow: allowedMethods.join(", ") } });
-  const { upgrade, "transfer-encoding": coding } = req.headers;
+  const { upgrade, "content-length": length } = req.headers;
+  const { max_body_bytes: max } = generation.config.server;
+  if (length !== undefined && Number(length) > max) return reject("body_too_large", { max });
   // Any other upgrade is an offer, which may be ignored (RFC 9110, section 7.8).
   if (upgrade !== undefined && /\bwebsocket\b/i.test(upgrade))
     return reject("unsupported", { feature: "WebSocket" });
-  // Only the coding that frames the body can be undone and done again (RFC 9112, section 6.1).
-  if (coding !== undefined && coding.toLowerCase() !== "chunked")
-    return reject("unsupported", { feature: "Transfer-Encoding other than chunked" });
   if (path === undefined)
     return reject("invalid_field", { field: "path", expected: "a path that stays below the endpoint's" });
   return undefined;

@@ -25,10 +25,11 @@ export function dataPlane(
   ctx: SurfaceContext,
   health: HealthReport,
 ): (req: IncomingMessage, res: ServerResponse) => void {
+  const bare = { readiness: () => health.readiness(), uuid: () => health.uuid(), details: false };
   return (req, res) => {
     const path = pathOf(req.url ?? "/");
     if (path.startsWith(API)) return serveApi(ctx, req, res, path);
-    if (serveHealth(req, res, path, health)) return;
+    if (serveHealth(req, res, path, bare)) return;
     refuseBare(ctx, req, res, reject("not_found", {}));
   };
 }

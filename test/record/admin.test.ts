@@ -1,11 +1,11 @@
 /** The admin listener's sign-in and records, over real HTTP: who gets in, what is recorded, what is shown. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { clientAddress } from "../../src/http/client-address.ts";
+import { clientAddress, networkOf } from "../../src/http/client-address.ts";
 import { httpServer } from "../../src/http/server.ts";
 import { adminPlane } from "../../src/surfaces/admin.ts";
 import { SESSION_MS, SESSIONS_MAX } from "../../src/surfaces/admin-session.ts";
-import { FAILURES_MAX, networkOf } from "../../src/surfaces/admin-sign-in.ts";
+import { FAILURES_MAX } from "../../src/surfaces/admin-sign-in.ts";
 import { type Answer, assertRefused, at, Client, until } from "../spec/kit/client.ts";
 import { hashOf } from "../spec/kit/config.ts";
 import { eventOf, type Office, openOffice, PROJECT_UUID, projectOf, receiver, webhookOf } from "./kit.ts";
@@ -49,7 +49,7 @@ async function openPlane(t: TestContext): Promise<Plane> {
       clientAddress: clientAddress(["127.0.0.0/8"]),
     },
   });
-  const server = httpServer({ host: "127.0.0.1", port: 0, handle });
+  const server = httpServer({ host: "127.0.0.1", port: 0, clock: office.clock, handle });
   const client = new Client(`http://127.0.0.1:${await server.listen()}`);
   t.after(async () => {
     client.close();

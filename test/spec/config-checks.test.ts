@@ -302,7 +302,8 @@ verifies(
     assert.deepEqual(config.server, {
       host: "127.0.0.1",
       port: 8080,
-      max_body_bytes: 10_485_760,
+      max_body_bytes: 33_554_432,
+      max_connections_per_address: 1_000,
       request_timeout_ms: 120_000,
       drain_timeout_ms: 30_000,
       body_timeout_ms: 10_000,

@@ -12,7 +12,8 @@ import { verifies } from "./verifies.ts";
 type Handle = (req: IncomingMessage, res: ServerResponse) => void;
 
 async function behind(t: Closer, handle: Handle, crm: object = {}): Promise<Harness & { url: string }> {
-  const g = await startProxy(t, { upstream_url: await upstreamOf(t, handle), ...crm });
+  const server = { max_body_bytes: 100_000_000 };
+  const g = await startProxy(t, { upstream_url: await upstreamOf(t, handle), ...crm }, { server });
   return { ...g, url: `${g.client.origin}${proxied()}` };
 }
 
@@ -117,6 +118,36 @@ verifies("proxy.stream", "a slow reader holds the upstream back, a slow upstream
   slow?.on("data", (part: Buffer) => (received += part.length));
   await until(() => received === size, "all is there");
   up.destroy();
+});
+
+verifies("proxy.body.limit", "a body over the limit is refused, with a length and in chunks", async (t) => {
+  const upstream = await upstreamOf(t, (req, res) => {
+    req.resume();
+    req.on("error", () => {}).on("end", () => res.end("taken"));
+  });
+  const g = await startProxy(t, { upstream_url: upstream }, { server: { max_body_bytes: 100_000 } });
+  const send = (length: number, chunked: boolean): Promise<Response> => {
+    const bytes = Buffer.alloc(length, "x");
+    const body = chunked
+      ? new ReadableStream({
+          start(to) {
+            to.enqueue(bytes);
+            to.close();
+          },
+        })
+      : bytes;
+    const headers = { authorization: `Bearer ${CALLER}` };
+    // Node's fetch wants to be told that the answer may come before the body has gone; its types do not know of it.
+    const init = { method: "POST", headers, body, duplex: "half" } as RequestInit;
+    return fetch(`${g.client.origin}${proxied()}`, init);
+  };
+  for (const chunked of [false, true]) {
+    const taken = await send(100_000, chunked);
+    assert.deepEqual([taken.status, await taken.text()], [200, "taken"]);
+    const refused = await send(100_001, chunked);
+    assert.equal(refused.status, 413);
+    assert.equal(at(await refused.json(), "error"), "Request body exceeds 100000 bytes.");
+  }
 });
 
 verifies("proxy.framing", "chunks with trailers pass both ways", async (t) => {

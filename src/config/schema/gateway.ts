@@ -24,7 +24,13 @@ const milliseconds = (description: string, value: number) =>
 export const server = section("The data plane: where calls come in. A change needs a restart.", {
   host: host("Address to listen on. Beyond loopback the demo token is refused."),
   port: port("Port to listen on; 0 takes a free one.", 8080),
-  max_body_bytes: integer("Larger request bodies get 413.", 1, 1_073_741_824, { default: 10_485_760 }),
+  max_body_bytes: integer("Larger request bodies get 413.", 1, 1_073_741_824, { default: 33_554_432 }),
+  max_connections_per_address: integer(
+    "Connections that one client address may hold (an IPv6 address with its /64 network); trusted proxies are exempt.",
+    1,
+    1_000_000,
+    { default: 1_000 },
+  ),
   request_timeout_ms: milliseconds("Longest whole call, upstream included.", 120_000),
   drain_timeout_ms: milliseconds("After SIGTERM: how long open calls may take to finish.", 30_000),
   body_timeout_ms: milliseconds("A body that takes longer to arrive gets 408.", 10_000),

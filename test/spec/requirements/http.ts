@@ -46,6 +46,26 @@ export const HTTP = {
     "http.body.extra-keys": "Other keys are allowed and ignored where no input schema forbids them.",
     "http.raw.garbage": "Bytes that are not HTTP get 400, and the gateway goes on.",
     "http.raw.headers": "A head larger than the server takes gets 431, and the gateway goes on.",
+    "http.head.host":
+      "Two `Host` headers get 400, and so does HTTP/1.1 without one, in the usual error body.",
+    "http.head.lines": "A head of more than 2,000 header lines gets 431; none is dropped.",
+    "http.head.transfer-coding": "A transfer coding other than chunked gets 501.",
+    "http.head.version": "HTTP/0.9 gets 400, and an expectation of HTTP/1.0 is ignored.",
+    "http.head.slow":
+      "A head that is not there after 10 s gets 408, and its connection is closed within 2 s more.",
+    "http.refusal.readable":
+      "A refused upload (413, 401, 403) can be read by a client that is still sending: what arrives is discarded for at most 2 s.",
+    "http.refusal.closed": "A client that goes on sending after a refusal loses its connection.",
+    "http.rate.body": "A body that advances by less than 240 bytes a second over 15 s costs its connection.",
+    "http.rate.reader":
+      "An answer that is read by less than 240 bytes a second over 15 s costs its connection.",
+    "http.connections.address":
+      "An address holds at most `server.max_connections_per_address` connections; trusted proxies are exempt.",
+    "http.raw.one-answer":
+      "Unreadable bytes behind a request never write into its answer: it is finished first, then refused.",
+    "http.nosniff": "Answers that the gateway makes itself say `X-Content-Type-Options: nosniff`.",
+    "http.path.long": "A long path segment is cut short in log lines and messages.",
+    "http.body.encoding": "`Content-Encoding: IDENTITY` is accepted in any case of letters.",
     "http.raw.duplicate-length": "Conflicting Content-Length headers get 400.",
   }),
   ...rules("SPEC Errors", {

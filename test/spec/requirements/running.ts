@@ -66,7 +66,9 @@ export const RUNNING = {
   }),
   ...rules("CONTRACT 12", {
     "health.alive": "`/healthz` answers 200 on the admin listener and on the data plane.",
-    "health.ready": "`/readyz` answers 200 with ready, generation, config_hash, last_reload and store.",
+    "health.ready":
+      "`/readyz` on the admin listener answers 200 with ready, generation, config_hash, last_reload and store.",
+    "health.ready.bare": "`/readyz` on the data plane answers `{ready}` and nothing else.",
     "metrics.text": "`/metrics` is Prometheus text on the admin listener, calls and config hash in it.",
   }),
 };

@@ -23,6 +23,7 @@ export const SURFACES = {
     "proxy.admission": "Token, scope `proxy` and project type are checked before the endpoint.",
     "proxy.headers":
       "Hop-by-hop headers and the client's Authorization are not passed on; the endpoint's are added.",
+    "proxy.body.limit": "A proxied body over `server.max_body_bytes` gets 413, with a length and in chunks.",
     "proxy.redirect": "Redirects are not followed.",
     "proxy.upgrade": "A WebSocket upgrade is refused in words.",
     "proxy.stream": "Bodies stream both ways, held back by the slower side.",

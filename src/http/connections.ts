@@ -1,0 +1,205 @@
+/**
+ * The open connections of one listener, and the limits on what a peer may do with one: how many an address may hold, how
+ * long a head may take, how slowly a body may be sent or an answer be read. A peer over a limit loses its connection.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Clock, Timer } from "../plugin/index.ts";
+import { networkOf, peerAddress } from "./client-address.ts";
+
+/** Time for a whole head to arrive, counted from its first byte or from the connection's beginning. */
+export const HEAD_TIMEOUT_MS = 10_000;
+/** Bodies and answers must advance by this many bytes a second, averaged over a window. */
+export const RATE_BYTES_MIN = 240;
+export const RATE_WINDOW_MS = 15_000;
+/** How often connections are examined. */
+export const CHECK_MS = 1_000;
+/** How long a refused connection stays open, so that its peer can read the refusal while it still sends. */
+export const LINGER_MS = 2_000;
+
+export type CloseReason = "address_limit" | "slow_head" | "slow_body" | "slow_reader";
+
+export interface ConnectionsOptions {
+  readonly clock: Clock;
+  /** Connections that one address may hold. An IPv6 address counts with its /64 network. */
+  readonly perAddressMax: number;
+  /** Addresses without that limit: trusted proxies, whose connections carry many clients. */
+  readonly isExempt: (address: string) => boolean;
+  /** Told of each connection that is closed for a limit. */
+  readonly closed: (reason: CloseReason) => void;
+  /** Answers a head that has taken too long. */
+  readonly headTooSlow: (connection: Connection) => void;
+}
+
+/** In the place of a head's first byte: none can begin before the request under way has been answered. */
+const BUSY = -1;
+
+/** Bytes at the beginning of the window that is being measured. */
+interface Mark {
+  bytes: number;
+  atMs: number;
+}
+
+export interface Connection {
+  readonly socket: Socket;
+  readonly network: string;
+  /** The latest request and its answer: answers go out in order, so this one is open while any is. */
+  req: IncomingMessage | undefined;
+  res: ServerResponse | undefined;
+  /** Set once the connection is refused as such: what still arrives is discarded. */
+  refused: boolean;
+  /**
+   * Bytes received when the connection was last between two requests, and since when a head is awaited: from the
+   * connection's beginning, afterwards from its first byte.
+   */
+  readonly head: { bytes: number; sinceMs: number | undefined };
+  body: Mark | undefined;
+  reader: Mark | undefined;
+}
+
+export class Connections {
+  readonly #options: ConnectionsOptions;
+  readonly #open = new Map<Socket, Connection>();
+  readonly #perNetwork = new Map<string, number>();
+  #check: Timer | undefined;
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** A new connection; one too many of its address is destroyed. */
+  accept(socket: Socket): void {
+    const { clock, perAddressMax, isExempt, closed } = this.#options;
+    const address = peerAddress(socket);
+    const network = networkOf(address);
+    const held = this.#perNetwork.get(network) ?? 0;
+    if (held >= perAddressMax && !isExempt(address)) {
+      closed("address_limit");
+      return void socket.destroy();
+    }
+    this.#perNetwork.set(network, held + 1);
+    this.#open.set(socket, {
+      ...{ socket, network, req: undefined, res: undefined, refused: false },
+      head: { bytes: 0, sinceMs: clock.monotonicMs() },
+      ...{ body: undefined, reader: undefined },
+    });
+    socket.once("close", () => this.#gone(socket, network));
+    this.#watch();
+  }
+
+  of(socket: Socket): Connection | undefined {
+    return this.#open.get(socket);
+  }
+
+  /** A request has arrived on its connection. */
+  began(req: IncomingMessage, res: ServerResponse): void {
+    const connection = this.#open.get(req.socket);
+    if (connection === undefined) return;
+    connection.req = req;
+    connection.res = res;
+    connection.body = undefined;
+    this.#watch();
+  }
+
+  /** Ends a refused connection: at once when its peer closes, else when the linger time is over. */
+  linger({ socket }: Connection): void {
+    const last = this.#options.clock.after(LINGER_MS, () => socket.destroy());
+    socket.once("close", () => last.cancel());
+  }
+
+  /** Closes the connections on which nothing is under way. */
+  closeIdle(): void {
+    for (const connection of this.#open.values()) {
+      const { socket, head } = connection;
+      if (!isBusy(connection) && socket.bytesRead === head.bytes) socket.destroy();
+    }
+  }
+
+  #gone(socket: Socket, network: string): void {
+    this.#open.delete(socket);
+    const held = (this.#perNetwork.get(network) ?? 1) - 1;
+    if (held > 0) this.#perNetwork.set(network, held);
+    else this.#perNetwork.delete(network);
+  }
+
+  #watch(): void {
+    this.#check ??= this.#options.clock.after(CHECK_MS, () => this.#examine());
+  }
+
+  #examine(): void {
+    this.#check = undefined;
+    const nowMs = this.#options.clock.monotonicMs();
+    let isWatching = false;
+    for (const connection of this.#open.values()) {
+      if (connection.refused) continue;
+      this.#enforceRates(connection, nowMs);
+      if (this.#isUnderWay(connection, nowMs)) isWatching = true;
+    }
+    // Idle connections are Node's to close; the next request begins the watch again.
+    if (isWatching) this.#watch();
+  }
+
+  #enforceRates(connection: Connection, nowMs: number): void {
+    const { socket, req } = connection;
+    const unread = socket.writableLength;
+    const sent = unread === 0 ? 0 : socket.bytesWritten - unread;
+    connection.reader = unread === 0 ? undefined : advanced(connection.reader, sent, nowMs);
+    if (isTooSlow(connection.reader, sent, nowMs)) return this.#close(socket, "slow_reader");
+    // A body that is held back, for an upstream that is slower, says nothing of its sender.
+    const isSending = req !== undefined && !req.complete && req.readableFlowing === true;
+    connection.body = isSending ? advanced(connection.body, socket.bytesRead, nowMs) : undefined;
+    if (isTooSlow(connection.body, socket.bytesRead, nowMs)) this.#close(socket, "slow_body");
+  }
+
+  /** Whether a request, an answer or a head is on its way. Refuses a head that has been for too long. */
+  #isUnderWay(connection: Connection, nowMs: number): boolean {
+    const { socket, head, req } = connection;
+    if (isBusy(connection)) {
+      head.bytes = BUSY;
+      return true;
+    }
+    if (req !== undefined || head.bytes === BUSY) {
+      // A request has come and gone: a head begins with the next byte.
+      connection.req = undefined;
+      connection.res = undefined;
+      head.bytes = socket.bytesRead;
+      head.sinceMs = undefined;
+      return true;
+    }
+    if (head.sinceMs === undefined) {
+      if (socket.bytesRead === head.bytes) return false;
+      head.sinceMs = nowMs;
+    }
+    if (nowMs - head.sinceMs < HEAD_TIMEOUT_MS) return true;
+    this.#options.closed("slow_head");
+    this.#options.headTooSlow(connection);
+    return false;
+  }
+
+  #close(socket: Socket, reason: CloseReason): void {
+    this.#options.closed(reason);
+    socket.destroy();
+  }
+}
+
+/** A request is being received or answered. */
+export function isBusy({ req, res }: Connection): boolean {
+  if (req === undefined || res === undefined) return false;
+  return !req.complete || !(res.writableFinished || res.destroyed);
+}
+
+/** The mark to measure from: a new one when a window has been passed fast enough. */
+function advanced(mark: Mark | undefined, bytes: number, nowMs: number): Mark {
+  if (mark === undefined) return { bytes, atMs: nowMs };
+  const isFastEnough = bytes - mark.bytes >= (RATE_BYTES_MIN * RATE_WINDOW_MS) / 1000;
+  return isFastEnough ? { bytes, atMs: nowMs } : mark;
+}
+
+function isTooSlow(mark: Mark | undefined, bytes: number, nowMs: number): boolean {
+  if (mark === undefined || nowMs - mark.atMs < RATE_WINDOW_MS) return false;
+  return bytes - mark.bytes < (RATE_BYTES_MIN * RATE_WINDOW_MS) / 1000;
+}
