@@ -241,8 +241,8 @@ class RunningGateway implements Gateway, SurfaceContext {
 
   #readiness(): MaybePromise<Readiness> {
     const { generation } = this.#live;
-    return andThen(this.rt.store.health(), ({ ok, detail }) => ({
-      ready: generation !== undefined && ok && !this.draining,
+    return andThen(this.rt.store.health(), ({ ok, serving = ok, detail }) => ({
+      ready: generation !== undefined && serving && !this.draining,
       generation: this.#number,
       config_hash: generation?.config.hash ?? "",
       last_reload: this.#reloader.last,

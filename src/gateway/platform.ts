@@ -43,9 +43,9 @@ export async function createPlatform(
   registry: Registry,
   options: PlatformOptions,
 ): Promise<GatewayPlatform> {
-  const clock = options.clock ?? systemClock();
   const random = options.random ?? systemRandom;
   const log = createLog(config.log.level, options.log);
+  const clock = options.clock ?? systemClock({ stepped: (byMs) => logClockStep(log, byMs) });
   const metrics = createMetrics();
   const store = await createStore(config, registry, { clock, random, log, metrics });
   registerStoreGauges(metrics, store, clock);
@@ -59,6 +59,16 @@ export async function createPlatform(
     ...{ clock, random, log, store, metrics, requestLog: log.requests, http },
     ...{ events, traces, auditBlocks: auditBlocks(events.trail), audit: events.trail },
   };
+}
+
+/** Durations and windows do not see a step; dates and months do, as the message says. */
+function logClockStep(log: Log, byMs: number): void {
+  const seconds = Math.round(byMs / 1000);
+  const effect =
+    byMs > 0
+      ? "dates follow; a new month of budgets begins only when the clock stays there for 10 minutes"
+      : "dates follow when the clock stays there for a minute; budgets never go back to an earlier month";
+  log.warn({ stepped_seconds: seconds }, `the machine's clock was stepped by ${seconds} s: ${effect}`);
 }
 
 /** What is not asked for is not loaded: a driver brings its own modules. */

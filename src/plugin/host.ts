@@ -92,9 +92,12 @@ export interface Logger {
 }
 
 export interface Clock {
-  /** Unix milliseconds, never going back. */
+  /**
+   * Unix milliseconds, for dates. It does not go back, except where the machine's clock is set back by more than an hour
+   * and stays there; and it may jump forward. For durations, windows and timeouts use `monotonicMs`.
+   */
   nowMs(): number;
-  /** Milliseconds with fractions, for durations. */
+  /** Milliseconds with fractions, for durations: it runs evenly whatever the machine's date is set to. */
   monotonicMs(): number;
   /** Calls `run` once, after `delayMs`. The timer keeps no process alive. */
   after(delayMs: number, run: () => void): Timer;

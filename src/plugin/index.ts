@@ -123,6 +123,7 @@ export { failure, isFailure } from "./provider.ts";
 export type {
   Admission,
   AuditFilter,
+  AuditKind,
   AuditRecord,
   AuditSeverity,
   AuditStore,
@@ -137,7 +138,9 @@ export type {
   StoreHealth,
 } from "./store.ts";
 export {
+  AUDIT_BYTES_MAX,
   AUDIT_RECORDS_MAX,
+  auditKindOf,
   LEASE_MS,
   OVERRIDE_BYTES_MAX,
   OVERRIDES_MAX,

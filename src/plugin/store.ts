@@ -24,8 +24,9 @@ export interface StateStore {
   renew(reservations: readonly Reservation[]): MaybePromise<void>;
   /**
    * Ends a reservation: its estimates go, `costNanoUsd` is added to every sum it was made against, in the month it was
-   * reserved in. When it answers, the cost outlives what the driver promises to outlive. Ending one twice is a bug and
-   * throws.
+   * reserved in. When it answers, the cost outlives what the driver promises to outlive. The reservation ends whatever
+   * the cost is: a fraction counts as the next whole nano-dollar; a cost that is no amount (negative, NaN, above
+   * 2^53 - 1) counts as the estimate. Ending one twice is a bug and throws.
    */
   settle(reservation: Reservation, costNanoUsd: number): MaybePromise<void>;
   /** Ends a reservation without cost: no provider accepted the call. */
@@ -82,6 +83,7 @@ export interface Reservation {
   readonly entries: readonly { readonly key: string; readonly estimateNanoUsd: number }[];
 }
 
+/** Sums are kept exactly at any size; shown here above 2^53 they are the nearest number. */
 export interface Spending {
   readonly settledNanoUsd: number;
   readonly reservedNanoUsd: number;
@@ -168,14 +170,34 @@ export interface AuditFilter {
   readonly before?: string;
 }
 
-/** Records kept by memory and file drivers; Redis keeps as many a key prefix. */
+/**
+ * What an audit record tells of, by its event: a `change` of configuration or running state, a `sign_in` or its failure,
+ * or `traffic` of the data plane. Each kind has its own bounds, so that a flood of one erases nothing of the others.
+ */
+export type AuditKind = "change" | "sign_in" | "traffic";
+
+/** The kind of an event key of the specification; an unknown one is a change. */
+export function auditKindOf(event: string): AuditKind {
+  if (event.startsWith("guardrail.")) return "traffic";
+  return event.startsWith("auth.") ? "sign_in" : "change";
+}
+
+/** Records kept of one kind by memory and file drivers at most; Redis keeps as many a key prefix. */
 export const AUDIT_RECORDS_MAX = 100_000;
+/** Bytes of all records of one kind, about. */
+export const AUDIT_BYTES_MAX = 67_108_864;
 
 /** Calls that may wait for a conversation in use; the next is `busy` (CONTRACT section 4). */
 export const SESSION_WAITERS_MAX = 8;
 
 export interface StoreHealth {
+  /** False: what the driver promises does not hold now. */
   readonly ok: boolean;
+  /**
+   * Whether calls are answered. Default: as `ok`. True beside `ok: false`: the configuration says to answer without the
+   * store's promises (`on_error: degrade`, `on_unavailable: allow`); `/readyz` stays 200 and shows `ok` and `detail`.
+   */
+  readonly serving?: boolean;
   /** For `/readyz` and people, e.g. `in memory`, `redis: connection refused`. Nothing secret. */
   readonly detail: string;
 }

@@ -1,37 +1,56 @@
-/** The audit log in memory: the newest AUDIT_RECORDS_MAX records, in a ring. */
-import type { AuditFilter, AuditRecord, AuditStore } from "../plugin/index.ts";
-import { AUDIT_RECORDS_MAX } from "../plugin/index.ts";
+/**
+ * The audit log in memory. Each kind of event has bounds of its own, in records and bytes, and within them each project its
+ * share: blocked calls push out no change and no sign-in, and one project's records none of another's.
+ */
+import { FairShares, type Share } from "../base/fair-shares.ts";
+import type { AuditFilter, AuditKind, AuditRecord, AuditStore } from "../plugin/index.ts";
+import { AUDIT_BYTES_MAX, AUDIT_RECORDS_MAX, auditKindOf } from "../plugin/index.ts";
+
+/** Of one kind. */
+export interface AuditLimits {
+  readonly records: number;
+  /** See `auditBytes`. */
+  readonly bytes: number;
+}
+
+const LIMITS: AuditLimits = { records: AUDIT_RECORDS_MAX, bytes: AUDIT_BYTES_MAX };
+
+interface Entry {
+  /** Its place among all records of the log. */
+  readonly number: number;
+  readonly record: AuditRecord;
+  readonly bytes: number;
+  readonly share: Share<OldestFirst>;
+}
 
 export class AuditTable implements AuditStore {
-  readonly #recordsMax: number;
-  readonly #ring: AuditRecord[] = [];
-  /** Where the next record goes once the ring is full: the place of the oldest. */
-  #oldest = 0;
+  readonly #kinds: Readonly<Record<AuditKind, AuditRing>>;
+  #lastNumber = 0;
 
-  /** `recordsMax`: see AUDIT_RECORDS_MAX, its default. */
-  constructor(recordsMax: number = AUDIT_RECORDS_MAX) {
-    this.#recordsMax = recordsMax;
+  /** `limits`: see AUDIT_RECORDS_MAX and AUDIT_BYTES_MAX, the default. */
+  constructor(limits: AuditLimits = LIMITS) {
+    this.#kinds = {
+      change: new AuditRing(limits),
+      sign_in: new AuditRing(limits),
+      traffic: new AuditRing(limits),
+    };
   }
 
   get size(): number {
-    return this.#ring.length;
+    return Object.values(this.#kinds).reduce((sum, ring) => sum + ring.entries.size, 0);
   }
 
   append(records: readonly AuditRecord[]): void {
     for (const record of records) {
-      if (this.#ring.length < this.#recordsMax) {
-        this.#ring.push(record);
-      } else {
-        this.#ring[this.#oldest] = record;
-        this.#oldest = (this.#oldest + 1) % this.#recordsMax;
-      }
+      this.#lastNumber += 1;
+      this.#kinds[auditKindOf(record.event)].add(this.#lastNumber, record);
     }
   }
 
   query(filter: AuditFilter): readonly AuditRecord[] {
     const found: AuditRecord[] = [];
     let reached = filter.before === undefined;
-    for (const record of this.newestFirst()) {
+    for (const record of this.oldestFirst().reverse()) {
       if (found.length >= filter.limit) break;
       if (reached && matches(record, filter)) found.push(record);
       reached ||= record.id === filter.before;
@@ -41,15 +60,68 @@ export class AuditTable implements AuditStore {
 
   /** A list of its own. */
   oldestFirst(): AuditRecord[] {
-    return [...this.#ring.slice(this.#oldest), ...this.#ring.slice(0, this.#oldest)];
+    const entries = Object.values(this.#kinds).flatMap((ring) => [...ring.entries.values()]);
+    return entries.sort((a, b) => a.number - b.number).map(({ record }) => record);
+  }
+}
+
+/** The records of one kind. */
+class AuditRing {
+  /** By number, oldest first. */
+  readonly entries = new Map<number, Entry>();
+  readonly #limits: AuditLimits;
+  readonly #shares = new FairShares(() => new OldestFirst());
+
+  constructor(limits: AuditLimits) {
+    this.#limits = limits;
   }
 
-  *newestFirst(): Generator<AuditRecord> {
-    for (let back = 1; back <= this.#ring.length; back++) {
-      const record = this.#ring[(this.#oldest + this.#ring.length - back) % this.#ring.length];
-      if (record !== undefined) yield record;
-    }
+  add(number: number, record: AuditRecord): void {
+    const bytes = auditBytes(record);
+    const share = this.#shares.add(record.project.uuid, bytes);
+    share.items.push(number);
+    this.entries.set(number, { number, record, bytes, share });
+    while (this.#shares.count > this.#limits.records) this.#forget("count");
+    while (this.#shares.bytes > this.#limits.bytes) this.#forget("bytes");
   }
+
+  /** The oldest record of the project that has most. */
+  #forget(measure: "count" | "bytes"): void {
+    const number = this.#shares.largest(measure, ({ count }) => count > 0)?.items.shift();
+    const entry = number === undefined ? undefined : this.entries.get(number);
+    if (entry === undefined) return;
+    this.entries.delete(entry.number);
+    this.#shares.remove(entry.share, entry.bytes);
+  }
+}
+
+/** Numbers in the order they came; taking the oldest costs the same however many there are. */
+class OldestFirst {
+  #numbers: number[] = [];
+  #taken = 0;
+
+  push(number: number): void {
+    this.#numbers.push(number);
+  }
+
+  shift(): number | undefined {
+    const number = this.#numbers[this.#taken];
+    this.#taken += 1;
+    if (this.#taken > 1024 && this.#taken * 2 > this.#numbers.length) {
+      this.#numbers = this.#numbers.slice(this.#taken);
+      this.#taken = 0;
+    }
+    return number;
+  }
+}
+
+/** What a record takes besides its texts, about. */
+const RECORD_BYTES = 400;
+
+/** What a record takes in memory, about: two bytes a UTF-16 unit. */
+export function auditBytes({ actor, target, ipAddress, project, metadata }: AuditRecord): number {
+  const texts = actor.length + target.length + ipAddress.length + project.name.length;
+  return RECORD_BYTES + 2 * (texts + JSON.stringify(metadata).length);
 }
 
 function matches(record: AuditRecord, { projectUuid, event }: AuditFilter): boolean {

@@ -2,6 +2,7 @@
  * One thing that changed in a store, as the file driver writes it down: a journal is changes in the order they happened,
  * a snapshot the fewest that give the same state, an export either as it stands. Knows no file and no table.
  */
+import { isNanoUsdJson, type NanoUsdJson } from "../base/money.ts";
 import type { AuditRecord, Message, Override } from "../plugin/index.ts";
 
 /** Money held for a call under way. */
@@ -16,14 +17,17 @@ export interface Hold {
 }
 
 /** [key, all that was settled so far, in nano-dollars]: totals and not costs, so that none can count twice. */
-export type Totals = readonly (readonly [string, number])[];
+export type Totals = readonly (readonly [string, NanoUsdJson])[];
 
 /** A conversation as one call left it. */
 export interface SavedSession {
   readonly id: string;
   readonly owner: string;
   readonly ttlMs: number;
+  /** Unix milliseconds. */
   readonly expiresAtMs: number;
+  /** The same moment in milliseconds since the machine's start; absent: version 0.1 wrote it. */
+  readonly expiresUpMs?: number;
   /** Counts its turns, so that one that is missing is noticed. */
   readonly revision: number;
   /** Messages of the turn before that have gone from its beginning, and that stand after them. */
@@ -34,10 +38,11 @@ export interface SavedSession {
 }
 
 export type Change =
-  /** `rates`: [key, window in milliseconds, limit]. */
+  /** `rates`: [key, window in milliseconds, limit]. `upMs`: as `expiresUpMs`. */
   | {
       readonly type: "admit";
       readonly atMs: number;
+      readonly upMs?: number;
       readonly rates: readonly (readonly [string, number, number])[];
       readonly hold?: Hold;
     }
@@ -57,11 +62,15 @@ export type Change =
   | { readonly type: "audit"; readonly records: readonly AuditRecord[] }
   /** Of snapshots: sums of a month. */
   | { readonly type: "sums"; readonly month: string; readonly totals: Totals }
-  /** Of snapshots: what a rate window counts, as [Unix milliseconds, calls]. */
+  /**
+   * Of snapshots: what a rate window counts, as [Unix milliseconds, calls]. Less `upOffsetMs` these are milliseconds
+   * since the machine's start; absent: version 0.1 wrote it.
+   */
   | {
       readonly type: "window";
       readonly key: string;
       readonly windowMs: number;
+      readonly upOffsetMs?: number;
       readonly runs: readonly (readonly [number, number])[];
     };
 
@@ -85,13 +94,14 @@ const either =
   (...options: readonly Is[]): Is =>
   (value) =>
     options.some((is) => is(value));
+const whole: Is = (value) => Number.isSafeInteger(value);
 const optional = (is: Is): Is => either((value) => value === undefined, is);
 const map =
   (shape: Shape): Is =>
   (value) =>
     isRecord(value) && Object.entries(shape).every(([key, is]) => is(value[key]));
 
-const totals = list(row(text, count));
+const totals = list(row(text, isNanoUsdJson));
 const hold = map({ number: count, callId: text, month, sums: list(row(text, count, count)) });
 const message = map({ role: text, content: either(text, Array.isArray) });
 const override = map({ key: text, value: given, replaced: given, actor: text, setAtMs: count });
@@ -109,7 +119,12 @@ const auditRecord = map({
 });
 
 const SHAPES: Readonly<Record<Change["type"], Is>> = {
-  admit: map({ atMs: count, rates: list(row(text, count, count)), hold: optional(hold) }),
+  admit: map({
+    atMs: count,
+    upMs: optional(whole),
+    rates: list(row(text, count, count)),
+    hold: optional(hold),
+  }),
   settle: map({ number: count, month, totals, recovered: optional(yes) }),
   release: map({ number: count }),
   session: map({
@@ -117,6 +132,7 @@ const SHAPES: Readonly<Record<Change["type"], Is>> = {
     owner: text,
     ttlMs: count,
     expiresAtMs: count,
+    expiresUpMs: optional(whole),
     revision: count,
     dropped: count,
     kept: count,
@@ -127,7 +143,7 @@ const SHAPES: Readonly<Record<Change["type"], Is>> = {
   "override-end": map({ key: text }),
   audit: map({ records: list(auditRecord) }),
   sums: map({ month, totals }),
-  window: map({ key: text, windowMs: count, runs: list(row(count, count)) }),
+  window: map({ key: text, windowMs: count, upOffsetMs: optional(whole), runs: list(row(whole, count)) }),
 };
 
 /** What was read, when it is a change. */

@@ -75,7 +75,10 @@ async function openStore(
   release: () => Promise<void>,
 ): Promise<StateStore> {
   const { clock, log, directory: folder } = options;
-  const recovered = await recover(files, folder, () => new Restoration(new Tables(options), clock.nowMs()));
+  const recovered = await recover(files, folder, () => {
+    const now = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), boot: "" };
+    return new Restoration(new Tables(options), now);
+  });
   await mendAll(options, files, recovered);
   const { tables } = recovered;
   const holds = new Map<Reservation, Hold>();
@@ -130,9 +133,10 @@ async function mendAll(
 function settleOpen({ tables, holds }: Recovered, changes: ChangeLog, log: Logger): void {
   for (const { number, callId, month, sums } of holds) {
     const totals = sums.map(([key, , inputNanoUsd]) => {
-      const { settledNanoUsd } = tables.ledger.spending(key, month);
-      tables.ledger.restore(month, key, settledNanoUsd + inputNanoUsd);
-      return [key, settledNanoUsd + inputNanoUsd] as const;
+      const total = tables.ledger.settled(key, month);
+      total.add(inputNanoUsd);
+      tables.ledger.restore(month, key, total);
+      return [key, total.toJSON()] as const;
     });
     changes.write({ type: "settle", number, month, totals, recovered: true });
     log.warn(
@@ -208,20 +212,21 @@ class FileStore implements StateStore {
     if (claims.length === 0) return ADMITTED_UNRESERVED;
     if (this.#closed !== undefined) return REFUSED_CLOSED;
     if (this.#isLost()) return REFUSED_LOST;
-    const nowMs = this.#clock.nowMs();
-    const admission = this.#tables.admit(callId, claims, nowMs);
+    const admission = this.#tables.admit(callId, claims);
     if (!admission.admitted) return admission;
+    const atMs = this.#clock.nowMs();
+    const upMs = Math.floor(this.#clock.monotonicMs());
     const rates = ratesOf(claims);
     const { reservation } = admission;
     if (reservation === undefined) {
-      this.#changes.add({ type: "admit", atMs: nowMs, rates });
+      this.#changes.add({ type: "admit", atMs, upMs, rates });
       return admission;
     }
     this.#lastHold += 1;
     const { month } = reservation;
     const hold = { number: this.#lastHold, callId, month, sums: reservation.held() };
     this.#holds.set(reservation, hold);
-    this.#changes.add({ type: "admit", atMs: nowMs, rates, hold });
+    this.#changes.add({ type: "admit", atMs, upMs, rates, hold });
     return admission;
   }
 
@@ -258,7 +263,7 @@ class FileStore implements StateStore {
     if (this.#closed !== undefined) return { ok: false, detail: "closed" };
     if (fault !== undefined) {
       const answers = this.#refuses ? "refusing calls" : "answering from memory";
-      return { ok: false, detail: `file: ${fault}; ${answers}${this.#damage}` };
+      return { ok: false, serving: !this.#refuses, detail: `file: ${fault}; ${answers}${this.#damage}` };
     }
     const late = snapshotFault === undefined ? "" : `; the last snapshot failed: ${snapshotFault}`;
     return { ok: true, detail: `on file${late}${this.#damage}` };

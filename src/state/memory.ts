@@ -28,7 +28,7 @@ export function memoryStore(options: MemoryStoreOptions): StateStore {
     slice: (namespace) => slices.slice(namespace),
     admit(callId, claims): Admission {
       if (claims.length === 0) return ADMITTED_UNRESERVED;
-      return closed ? REFUSED_CLOSED : tables.admit(callId, claims, clock.nowMs());
+      return closed ? REFUSED_CLOSED : tables.admit(callId, claims);
     },
     settle: (reservation, costNanoUsd) => ledger.end(reservation, costNanoUsd),
     release: (reservation) => ledger.end(reservation, 0),

@@ -31,7 +31,7 @@ export class RateWindow implements Linked<RateWindow> {
 
   /** When the last call ceases to count. */
   get idleAtMs(): number {
-    return this.#runs === 0 ? 0 : this.#at(this.#runs - 1) + this.windowMs;
+    return this.#runs === 0 ? Number.NEGATIVE_INFINITY : this.#at(this.#runs - 1) + this.windowMs;
   }
 
   /** Milliseconds until one more call stays within `limit`, if no other comes; 0: at once. */
@@ -47,7 +47,7 @@ export class RateWindow implements Linked<RateWindow> {
     return this.windowMs;
   }
 
-  /** Counts a call. `nowMs` never goes back. */
+  /** Counts a call. `nowMs` never goes back: it is of the monotonic clock. */
   add(nowMs: number, limit: number): void {
     const timeMs = limit <= RATE_RUNS_MAX ? nowMs : roundUp(nowMs, Math.ceil(this.windowMs / RATE_RUNS_MAX));
     this.#append(timeMs, 1);
@@ -68,7 +68,7 @@ export class RateWindow implements Linked<RateWindow> {
     this.#runs += 1;
   }
 
-  /** What it counts, as [Unix milliseconds, calls], oldest first. */
+  /** What it counts, as [milliseconds of the monotonic clock, calls], oldest first. */
   runs(): [number, number][] {
     return Array.from({ length: this.#runs }, (_, run) => [this.#at(run), this.#callsAt(run)]);
   }
@@ -111,5 +111,7 @@ export class RateWindow implements Linked<RateWindow> {
 
 /** The last millisecond of the step that `timeMs` is in. */
 function roundUp(timeMs: number, stepMs: number): number {
-  return timeMs - (timeMs % stepMs) + stepMs - 1;
+  // Times of before the machine's start are negative.
+  const within = ((timeMs % stepMs) + stepMs) % stepMs;
+  return timeMs - within + stepMs - 1;
 }

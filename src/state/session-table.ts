@@ -1,7 +1,9 @@
 /**
- * Conversations in memory: each held by one call at a time, the next ones waiting in the order they came. Bounded by
- * letting go of the one used least recently; one that a call holds is never let go.
+ * Conversations in memory: each held by one call at a time, the next ones waiting in the order they came. Bounded in number
+ * and bytes: of the project that uses most, the one used least recently goes first; one that a call holds never goes.
  */
+import { getHeapStatistics } from "node:v8";
+import { FairShares, type Measure, type Share } from "../base/fair-shares.ts";
 import type {
   Cancellable,
   Clock,
@@ -17,6 +19,22 @@ import { type Linked, RecencyList } from "./recency-list.ts";
 
 /** Conversations looked at for expiry by each call, so that the whole table is gone through without a pause. */
 const EXPIRY_CHECKS_PER_CALL = 2;
+
+/** Bytes of all conversations, on a heap that has room for them. */
+const SESSION_BYTES_MAX = 256 << 20;
+/** Never more than this part of the heap. */
+const HEAP_PART = 1 / 4;
+/** What a message takes besides its text, about. */
+const MESSAGE_BYTES = 200;
+/** What a conversation takes besides its messages, about. */
+const CONVERSATION_BYTES = 1000;
+
+export interface SessionLimits {
+  /** Stored at most; as many more may be new and not yet saved. */
+  readonly maxSessions: number;
+  /** Of all that are stored, two bytes a UTF-16 unit. Default: 256 MiB, at most a quarter of the heap. */
+  readonly sessionBytesMax?: number | undefined;
+}
 
 /** Hears what becomes of conversations that were saved. */
 export interface SessionRecorder {
@@ -38,12 +56,17 @@ class Conversation implements Linked<Conversation> {
   newer: Conversation | undefined = undefined;
   readonly owner: string;
   readonly id: string;
+  /** Its project's; undefined while it is not stored. */
+  share: Share<Idle> | undefined = undefined;
+  bytes = 0;
   /** As the last turn left it, whole; never changed, only replaced. undefined: it is new, and not kept. */
   stored: SavedSession | undefined = undefined;
   characters = 0;
   ttlMs = 0;
-  /** Idle for longer than its time to live once the clock is past this. Says nothing while it is held. */
-  expiresAtMs = 0;
+  /** Idle for longer than its time to live once the monotonic clock is past this. Says nothing while it is held. */
+  expiresUpMs = 0;
+  /** Counts up with each use of any conversation. */
+  lastUse = 0;
   /** A call has it open. False: it is saved, and in the list of idle ones. */
   held = true;
   readonly waiters: Waiter[] = [];
@@ -54,29 +77,40 @@ class Conversation implements Linked<Conversation> {
   }
 }
 
-/** The conversations of one store. `maxSessions`: stored at most; as many more may be new and not yet saved. */
+/** Saved and held by no call, by last use. */
+type Idle = RecencyList<Conversation>;
+
+/** The conversations of one store. */
 export class SessionTable implements SessionStore {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #maxSessions: number;
+  readonly #bytesMax: number;
   readonly #byId = new Map<string, Conversation>();
-  /** Saved and held by no call, by last use. */
-  readonly #idle = new RecencyList<Conversation>();
-  #savedCount = 0;
+  /** Of those that are saved, by project. */
+  readonly #shares = new FairShares<Idle>(() => new RecencyList());
   #heldCount = 0;
+  #uses = 0;
   #expiryHand = this.#byId.values();
   #closed = false;
   #recorder: SessionRecorder | undefined;
 
-  constructor(clock: Clock, random: Random, maxSessions: number) {
+  constructor(clock: Clock, random: Random, { maxSessions, sessionBytesMax }: SessionLimits) {
     this.#clock = clock;
     this.#random = random;
     this.#maxSessions = maxSessions;
+    this.#bytesMax =
+      sessionBytesMax ?? Math.min(SESSION_BYTES_MAX, getHeapStatistics().heap_size_limit * HEAP_PART);
   }
 
   /** Conversations that are stored. */
   get size(): number {
-    return this.#savedCount;
+    return this.#shares.count;
+  }
+
+  /** What they take, about. */
+  get bytes(): number {
+    return this.#shares.bytes;
   }
 
   /** From now on `recorder` hears of every change. */
@@ -84,24 +118,27 @@ export class SessionTable implements SessionStore {
     this.#recorder = recorder;
   }
 
-  /** Puts back what `recorder` was told. False: the turn before it is missing, and so it is left out. */
-  restore(session: SavedSession): boolean {
-    const { id, owner, ttlMs, expiresAtMs, revision, dropped, kept } = session;
+  /**
+   * Puts back what `recorder` was told. `expiresUpMs`: when it expires on this process's monotonic clock. False: the turn
+   * before it is missing, and so it is left out.
+   */
+  restore(session: SavedSession, expiresUpMs: number): boolean {
+    const { id, owner, ttlMs, revision, dropped, kept } = session;
     const known = this.#byId.get(id);
     if (known !== undefined) this.#drop(known);
     const before = known?.stored;
     if (kept > 0 && before?.revision !== revision - 1) return false;
-    this.#makeRoom();
     const restored = new Conversation(owner, id);
     const messages = [...(before?.messages.slice(dropped, dropped + kept) ?? []), ...session.messages];
-    restored.stored = { ...session, dropped: 0, kept: 0, messages };
+    restored.stored = { ...session, ...this.#expiry(expiresUpMs), dropped: 0, kept: 0, messages };
     restored.characters = charactersOf(messages);
     restored.ttlMs = ttlMs;
-    restored.expiresAtMs = expiresAtMs;
+    restored.expiresUpMs = expiresUpMs;
     restored.held = false;
+    restored.lastUse = this.#nextUse();
     this.#byId.set(id, restored);
-    this.#savedCount += 1;
-    this.#idle.add(restored);
+    this.#account(restored, messages).items.add(restored);
+    this.#makeRoom();
     return true;
   }
 
@@ -113,13 +150,8 @@ export class SessionTable implements SessionStore {
 
   /** All that are kept, whole, the one used least recently first. What is saved later changes none of them. */
   saved(): SavedSession[] {
-    const all: SavedSession[] = [];
-    for (let idle = this.#idle.oldest; idle !== undefined; idle = idle.newer) {
-      if (idle.stored !== undefined) all.push(idle.stored);
-    }
-    if (this.#heldCount === 0) return all;
-    for (const { held, stored } of this.#byId.values()) if (held && stored !== undefined) all.push(stored);
-    return all;
+    const byUse = [...this.#byId.values()].sort((a, b) => a.lastUse - b.lastUse);
+    return byUse.flatMap(({ stored }) => stored ?? []);
   }
 
   open(owner: string, id: string | undefined, ttlMs: number, caller?: Cancellable): Opened | Promise<Opened> {
@@ -136,7 +168,7 @@ export class SessionTable implements SessionStore {
     if (found === undefined) return "missing";
     if (!found.held) {
       if (this.#heldCount >= this.#maxSessions) return "busy";
-      this.#idle.remove(found);
+      found.share?.items.remove(found);
       found.held = true;
       return this.#hold(found, ttlMs);
     }
@@ -170,7 +202,7 @@ export class SessionTable implements SessionStore {
   #find(owner: string, id: string): Conversation | undefined {
     const found = this.#byId.get(id);
     if (found === undefined || found.owner !== owner) return undefined;
-    if (found.held || found.expiresAtMs >= this.#clock.nowMs()) return found;
+    if (found.held || found.expiresUpMs >= this.#clock.monotonicMs()) return found;
     this.#drop(found);
     return undefined;
   }
@@ -178,7 +210,8 @@ export class SessionTable implements SessionStore {
   #hold(conversation: Conversation, ttlMs: number): OpenSession {
     this.#heldCount += 1;
     conversation.ttlMs = ttlMs;
-    conversation.expiresAtMs = this.#clock.nowMs() + ttlMs;
+    conversation.expiresUpMs = this.#clock.monotonicMs() + ttlMs;
+    conversation.lastUse = this.#nextUse();
     let saved = false;
     let closed = false;
     return {
@@ -200,30 +233,66 @@ export class SessionTable implements SessionStore {
   #save(conversation: Conversation, history: readonly Message[]): MaybePromise<void> {
     if (this.#byId.get(conversation.id) !== conversation) return;
     const before = conversation.stored;
-    if (before === undefined) {
-      this.#makeRoom();
-      this.#savedCount += 1;
-    }
     const { id, owner, ttlMs } = conversation;
-    const expiresAtMs = this.#clock.nowMs() + ttlMs;
+    conversation.expiresUpMs = this.#clock.monotonicMs() + ttlMs;
+    const expiry = this.#expiry(conversation.expiresUpMs);
     const revision = (before?.revision ?? 0) + 1;
-    const stored = { id, owner, ttlMs, expiresAtMs, revision, dropped: 0, kept: 0, messages: history };
+    const stored = { id, owner, ttlMs, ...expiry, revision, dropped: 0, kept: 0, messages: history };
     conversation.stored = stored;
     conversation.characters = charactersOf(history);
-    conversation.expiresAtMs = expiresAtMs;
+    this.#account(conversation, history);
+    this.#makeRoom();
     return this.#recorder?.saved({ ...stored, ...turnOf(before?.messages ?? [], history) });
   }
 
+  /** The same moment on both clocks, in whole milliseconds. */
+  #expiry(expiresUpMs: number): { readonly expiresAtMs: number; readonly expiresUpMs: number } {
+    const leftMs = expiresUpMs - this.#clock.monotonicMs();
+    return {
+      expiresAtMs: Math.max(0, Math.ceil(this.#clock.nowMs() + leftMs)),
+      expiresUpMs: Math.ceil(expiresUpMs),
+    };
+  }
+
+  #nextUse(): number {
+    this.#uses += 1;
+    return this.#uses;
+  }
+
+  /** Counts what a conversation takes now against its project. */
+  #account(conversation: Conversation, messages: readonly Message[]): Share<Idle> {
+    const bytes = bytesOf(conversation.characters, messages);
+    const { share } = conversation;
+    if (share === undefined) conversation.share = this.#shares.add(shareOf(conversation.owner), bytes);
+    else this.#shares.resize(share, bytes - conversation.bytes);
+    conversation.bytes = bytes;
+    return conversation.share ?? this.#account(conversation, messages);
+  }
+
   #makeRoom(): void {
-    const oldest = this.#savedCount >= this.#maxSessions ? this.#idle.oldest : undefined;
-    if (oldest !== undefined) this.#drop(oldest);
+    while (this.#shares.count > this.#maxSessions && this.#dropOldest("count"));
+    while (this.#shares.bytes > this.#bytesMax && this.#dropOldest("bytes"));
+  }
+
+  /**
+   * False: nothing can go now. Bytes that calls have in use go when those calls close them: they push out nobody else's.
+   */
+  #dropOldest(measure: Measure): boolean {
+    const share = this.#shares.largest(
+      measure,
+      ({ items }) => measure === "bytes" || items.oldest !== undefined,
+    );
+    const oldest = share?.items.oldest;
+    if (oldest === undefined) return false;
+    this.#drop(oldest);
+    return true;
   }
 
   /** The holder is done: the next call's turn, if any. */
   #letGo(conversation: Conversation): void {
     this.#heldCount -= 1;
     if (this.#byId.get(conversation.id) !== conversation) return;
-    if (conversation.stored === undefined || conversation.expiresAtMs < this.#clock.nowMs()) {
+    if (conversation.stored === undefined || conversation.expiresUpMs < this.#clock.monotonicMs()) {
       this.#drop(conversation);
       return;
     }
@@ -233,21 +302,25 @@ export class SessionTable implements SessionStore {
       return;
     }
     conversation.held = false;
-    this.#idle.add(conversation);
+    conversation.lastUse = this.#nextUse();
+    conversation.share?.items.add(conversation);
+    this.#makeRoom();
   }
 
   #drop(conversation: Conversation, answer: "missing" | "busy" = "missing"): void {
     this.#byId.delete(conversation.id);
-    if (conversation.stored !== undefined) {
-      this.#savedCount -= 1;
+    const { share } = conversation;
+    if (share !== undefined) {
+      if (!conversation.held) share.items.remove(conversation);
+      this.#shares.remove(share, conversation.bytes);
+      conversation.share = undefined;
       this.#recorder?.ended(conversation.id);
     }
-    if (!conversation.held) this.#idle.remove(conversation);
     for (const waiter of conversation.waiters.splice(0)) waiter.resolve(answer);
   }
 
   #expireSome(): void {
-    const nowMs = this.#clock.nowMs();
+    const nowMs = this.#clock.monotonicMs();
     for (let looked = 0; looked < EXPIRY_CHECKS_PER_CALL; looked += 1) {
       const next = this.#expiryHand.next();
       if (next.done === true) {
@@ -255,9 +328,25 @@ export class SessionTable implements SessionStore {
         return;
       }
       const conversation = next.value;
-      if (!conversation.held && conversation.expiresAtMs < nowMs) this.#drop(conversation);
+      if (!conversation.held && conversation.expiresUpMs < nowMs) this.#drop(conversation);
     }
   }
+}
+
+const UUID_LENGTH = 36;
+
+/**
+ * Whose share a conversation counts against. An owner begins with the plugin, and where it was made by `conversationOwner`
+ * the project's UUID follows; conversations of another form count against their plugin.
+ */
+function shareOf(owner: string): string {
+  const slash = owner.indexOf("/");
+  const second = owner.indexOf("/", slash + 1);
+  return owner.slice(0, second - slash - 1 === UUID_LENGTH ? second : slash);
+}
+
+function bytesOf(characters: number, messages: readonly Message[]): number {
+  return CONVERSATION_BYTES + messages.length * MESSAGE_BYTES + 2 * characters;
 }
 
 /** The difference that a turn makes: trimmed at its beginning, and something at its end, mostly. */

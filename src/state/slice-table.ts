@@ -11,7 +11,7 @@ const SLICES_MAX = 1000;
 interface Entry {
   /** As JSON, so that nobody holds on to what another may change. */
   readonly json: string;
-  readonly endsAtMs: number;
+  readonly endsMonotonicMs: number;
 }
 
 export class SliceTable {
@@ -57,7 +57,7 @@ class MemorySlice implements StoreSlice {
   }
 
   set(key: string, value: JsonValue, ttlSeconds: number): boolean {
-    return ttlSeconds > 0 && this.#put(key, value, this.#clock.nowMs() + ttlSeconds * 1000);
+    return ttlSeconds > 0 && this.#put(key, value, this.#clock.monotonicMs() + ttlSeconds * 1000);
   }
 
   delete(key: string): boolean {
@@ -71,26 +71,28 @@ class MemorySlice implements StoreSlice {
     const before: unknown = entry === undefined ? undefined : JSON.parse(entry.json);
     const sum = (typeof before === "number" ? before : 0) + by;
     if (!Number.isFinite(sum)) return undefined;
-    const endsAtMs = typeof before === "number" ? entry?.endsAtMs : undefined;
-    if (endsAtMs === undefined && !(ttlSeconds > 0)) return undefined;
-    return this.#put(key, sum, endsAtMs ?? this.#clock.nowMs() + ttlSeconds * 1000) ? sum : undefined;
+    const endsMonotonicMs = typeof before === "number" ? entry?.endsMonotonicMs : undefined;
+    if (endsMonotonicMs === undefined && !(ttlSeconds > 0)) return undefined;
+    return this.#put(key, sum, endsMonotonicMs ?? this.#clock.monotonicMs() + ttlSeconds * 1000)
+      ? sum
+      : undefined;
   }
 
   #live(key: string): Entry | undefined {
     const entry = this.#entries.get(key);
-    if (entry === undefined || this.#clock.nowMs() < entry.endsAtMs) return entry;
+    if (entry === undefined || this.#clock.monotonicMs() < entry.endsMonotonicMs) return entry;
     this.#entries.delete(key);
     return undefined;
   }
 
-  #put(key: string, value: JsonValue, endsAtMs: number): boolean {
+  #put(key: string, value: JsonValue, endsMonotonicMs: number): boolean {
     // A plugin in JavaScript may hand in what JSON cannot say.
     const json: string | undefined = JSON.stringify(value);
     if (json === undefined || key.length > SLICE_KEY_MAX || Buffer.byteLength(json) > SLICE_VALUE_BYTES_MAX) {
       return false;
     }
     this.#entries.delete(key);
-    this.#entries.set(key, { json, endsAtMs });
+    this.#entries.set(key, { json, endsMonotonicMs });
     if (this.#entries.size > SLICE_ENTRIES_MAX) {
       const oldest = this.#entries.keys().next();
       if (!oldest.done) this.#entries.delete(oldest.value);

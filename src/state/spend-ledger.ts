@@ -1,15 +1,16 @@
 /**
  * What was spent, per key and UTC month, and what is reserved for calls under way. Whole nano-dollars only, so that
- * sums stay exact. It knows months, but never asks for the time.
+ * sums stay exact. It never reads a clock itself.
  */
-import { monthOf, nextMonthMs } from "../base/month.ts";
+import { isNanoUsd, NanoUsdSum, settleableNanoUsd } from "../base/money.ts";
+import { BudgetMonth } from "../base/month.ts";
 import type { Reservation, Spending, SpendSum, StoreClaim } from "../plugin/index.ts";
 
 /** Sums of one month that are not zero. A call that needs one more is refused: money is never left uncounted. */
 export const SPEND_SUMS_MAX = 262_144;
 
-/** Months kept beside the current one. */
-const PAST_MONTHS_KEPT = 2;
+/** Months with sums that are kept beside the current one. Counted, not dated: a clock set wrong deletes no month. */
+const OTHER_MONTHS_KEPT = 2;
 
 /** Why the spend claims of a call are refused. */
 export interface SpendRefusal {
@@ -21,8 +22,8 @@ export interface SpendRefusal {
 
 interface Sum {
   readonly key: string;
-  settledNanoUsd: number;
-  reservedNanoUsd: number;
+  readonly settled: NanoUsdSum;
+  readonly reserved: NanoUsdSum;
   /** Reservations under way. A sum with one must stay, even at zero. */
   open: number;
 }
@@ -57,13 +58,13 @@ export class OpenReservation implements Reservation {
       this.#inputsNanoUsd[index] = Math.max(this.#inputsNanoUsd[index] ?? 0, inputNanoUsd);
       const moreNanoUsd = Math.max(0, estimateNanoUsd - entry.estimateNanoUsd);
       entry.estimateNanoUsd += moreNanoUsd;
-      sum.reservedNanoUsd += moreNanoUsd;
+      sum.reserved.add(moreNanoUsd);
       return;
     }
     this.entries.push({ key: sum.key, estimateNanoUsd });
     this.#sums.push(sum);
     this.#inputsNanoUsd.push(inputNanoUsd);
-    sum.reservedNanoUsd += estimateNanoUsd;
+    sum.reserved.add(estimateNanoUsd);
     sum.open += 1;
   }
 
@@ -83,7 +84,7 @@ export class OpenReservation implements Reservation {
     for (let index = 0; index < this.#sums.length; index += 1) {
       const sum = this.#sums[index];
       if (sum === undefined) continue;
-      sum.reservedNanoUsd -= this.entries[index]?.estimateNanoUsd ?? 0;
+      sum.reserved.subtract(this.entries[index]?.estimateNanoUsd ?? 0);
       sum.open -= 1;
     }
     return this.#sums;
@@ -94,17 +95,17 @@ export class OpenReservation implements Reservation {
 export class SpendLedger {
   readonly #sumsMax: number;
   readonly #months = new Map<string, Map<string, Sum>>();
-  #month = "";
+  readonly #month = new BudgetMonth();
+  /** Of the current month. */
   #sums = new Map<string, Sum>();
-  #monthEndMs = Number.NEGATIVE_INFINITY;
 
   constructor(sumsMax: number = SPEND_SUMS_MAX) {
     this.#sumsMax = sumsMax;
   }
 
   /** undefined: `reserve` may be called for these claims, at this time. Throws on an amount that is no amount. */
-  check(claims: readonly StoreClaim[], nowMs: number): SpendRefusal | undefined {
-    if (nowMs >= this.#monthEndMs) this.#turnMonth(nowMs);
+  check(claims: readonly StoreClaim[], nowMs: number, monotonicMs: number): SpendRefusal | undefined {
+    if (this.#month.turn(nowMs, monotonicMs)) this.#beginMonth();
     let added = 0;
     for (let index = 0; index < claims.length; index += 1) {
       const claim = claims[index];
@@ -113,7 +114,7 @@ export class SpendLedger {
       requireAmount(claim.inputNanoUsd);
       const sum = this.#sums.get(claim.key);
       if (sum === undefined) added += 1;
-      const spentNanoUsd = sum === undefined ? 0 : sum.settledNanoUsd + sum.reservedNanoUsd;
+      const spentNanoUsd = sum === undefined ? 0 : sum.settled.value + sum.reserved.value;
       const full = sum === undefined && this.#sums.size + added > this.#sumsMax;
       const overCap =
         claim.capNanoUsd !== undefined && !(spentNanoUsd + claim.estimateNanoUsd <= claim.capNanoUsd);
@@ -127,90 +128,107 @@ export class SpendLedger {
     let reservation: OpenReservation | undefined;
     for (const claim of claims) {
       if (claim.kind !== "spend") continue;
-      reservation ??= new OpenReservation(callId, this.#month);
+      reservation ??= new OpenReservation(callId, this.#month.current);
       reservation.hold(sumOf(this.#sums, claim.key), claim);
     }
     return reservation;
   }
 
-  /** Ends a reservation of this ledger at a cost, 0 when it is released. Throws when it has ended before. */
+  /**
+   * Ends a reservation of this ledger at a cost, 0 when it is released; see `settleableNanoUsd` for costs that are no
+   * amounts. Throws when it has ended before.
+   */
   end(reservation: Reservation, costNanoUsd: number): void {
-    requireAmount(costNanoUsd);
     if (!(reservation instanceof OpenReservation))
       throw new TypeError("a reservation of another store was ended");
-    for (const sum of reservation.end()) {
-      sum.settledNanoUsd += costNanoUsd;
-      if (sum.open === 0 && sum.settledNanoUsd === 0) this.#months.get(reservation.month)?.delete(sum.key);
+    for (const [index, sum] of reservation.end().entries()) {
+      sum.settled.add(settleableNanoUsd(costNanoUsd, reservation.entries[index]?.estimateNanoUsd ?? 0));
+      if (sum.open === 0 && sum.settled.isZero) this.#months.get(reservation.month)?.delete(sum.key);
     }
   }
 
   /** `YYYY-MM` that calls are reserved in: the latest one seen. "": none yet. */
   get month(): string {
-    return this.#month;
+    return this.#month.current;
   }
 
   /** What an earlier process settled against a sum in all: never less than is known. The latest month is the current. */
-  restore(month: string, key: string, settledNanoUsd: number): void {
+  restore(month: string, key: string, settled: NanoUsdSum): void {
     this.reach(month);
-    const sums = this.#months.get(month) ?? new Map<string, Sum>();
-    if (!this.#months.has(month)) {
-      if (month < this.#oldestMonth()) return;
-      this.#months.set(month, sums);
-    }
-    if (settledNanoUsd === 0) return;
-    const sum = sumOf(sums, key);
-    sum.settledNanoUsd = Math.max(sum.settledNanoUsd, settledNanoUsd);
+    if (settled.isZero) return;
+    const known = this.#months.get(month);
+    const sums = known ?? new Map<string, Sum>();
+    sumOf(sums, key).settled.raiseTo(settled);
+    if (known !== undefined) return;
+    this.#months.set(month, sums);
+    this.#prune();
   }
 
   /** It has been that month; no earlier one comes again, whatever the clock says. */
   reach(month: string): void {
-    if (month > this.#month) this.#turnMonth(Date.parse(`${month}-01T00:00:00Z`));
+    if (this.#month.reach(month)) this.#beginMonth();
+  }
+
+  /** Both clocks at one moment of an earlier process on this machine: see `BudgetMonth`. */
+  see(nowMs: number, monotonicMs: number): void {
+    this.#month.see(nowMs, monotonicMs);
   }
 
   /** What stands against a sum; nothing for one that is not known. */
   spending(key: string, month: string): Spending {
     const sum = this.#months.get(month)?.get(key);
     if (sum === undefined) return NOTHING;
-    return { settledNanoUsd: sum.settledNanoUsd, reservedNanoUsd: sum.reservedNanoUsd };
+    return { settledNanoUsd: sum.settled.value, reservedNanoUsd: sum.reserved.value };
+  }
+
+  /** What was settled against a sum, exactly, as a value of its own. */
+  settled(key: string, month: string): NanoUsdSum {
+    const copy = new NanoUsdSum();
+    const sum = this.#months.get(month)?.get(key);
+    if (sum !== undefined) copy.raiseTo(sum.settled);
+    return copy;
   }
 
   /** Every sum, of all months kept. */
   sums(): readonly SpendSum[] {
     return [...this.#months].flatMap(([month, sums]) =>
-      [...sums.values()].map(({ key, settledNanoUsd, reservedNanoUsd }) => ({
+      [...sums.values()].map(({ key, settled, reserved }) => ({
         key,
         month,
-        settledNanoUsd,
-        reservedNanoUsd,
+        settledNanoUsd: settled.value,
+        reservedNanoUsd: reserved.value,
       })),
     );
   }
 
-  #turnMonth(nowMs: number): void {
-    this.#month = monthOf(nowMs);
-    this.#monthEndMs = nextMonthMs(nowMs);
-    this.#sums = new Map();
-    this.#months.set(this.#month, this.#sums);
-    const oldest = this.#oldestMonth();
-    for (const month of this.#months.keys()) if (month < oldest) this.#months.delete(month);
+  #beginMonth(): void {
+    this.#sums = this.#months.get(this.#month.current) ?? new Map();
+    this.#months.set(this.#month.current, this.#sums);
+    this.#prune();
   }
 
-  #oldestMonth(): string {
-    const end = new Date(this.#monthEndMs);
-    return monthOf(Date.UTC(end.getUTCFullYear(), end.getUTCMonth() - 1 - PAST_MONTHS_KEPT, 1));
+  /** The earliest months go first; those without sums before all others. */
+  #prune(): void {
+    const current = this.#month.current;
+    for (const [month, sums] of this.#months) {
+      if (sums.size === 0 && month !== current) this.#months.delete(month);
+    }
+    const others = [...this.#months.keys()].filter((month) => month !== current).sort();
+    for (const month of others.slice(0, Math.max(0, others.length - OTHER_MONTHS_KEPT)))
+      this.#months.delete(month);
   }
 }
 
 function sumOf(sums: Map<string, Sum>, key: string): Sum {
   const known = sums.get(key);
   if (known !== undefined) return known;
-  const made = { key, settledNanoUsd: 0, reservedNanoUsd: 0, open: 0 };
+  const made = { key, settled: new NanoUsdSum(), reserved: new NanoUsdSum(), open: 0 };
   sums.set(key, made);
   return made;
 }
 
 function requireAmount(nanoUsd: number): void {
-  if (!Number.isSafeInteger(nanoUsd) || nanoUsd < 0) {
+  if (!isNanoUsd(nanoUsd)) {
     throw new RangeError(`${nanoUsd} is not an amount in whole nano-dollars`);
   }
 }

@@ -2,6 +2,8 @@
  * All that a store keeps, in memory: the memory driver is these tables, the file driver the same with a journal beside
  * them. Everything is answered at once, so nothing can come between a check and what it allows.
  */
+
+import type { NanoUsdJson } from "../base/money.ts";
 import type {
   Admission,
   AuditRecord,
@@ -9,7 +11,6 @@ import type {
   Override,
   Random,
   Reservation,
-  SpendSum,
   StoreClaim,
 } from "../plugin/index.ts";
 import { AuditTable } from "./audit-table.ts";
@@ -24,8 +25,10 @@ export interface TablesOptions {
   readonly clock: Clock;
   /** Makes the ids of conversations. */
   readonly random: Random;
-  /** Conversations stored at most; at least 1. The one used least recently goes first. */
+  /** Conversations stored at most; at least 1. See `SessionTable` for which goes first. */
   readonly maxSessions: number;
+  /** Bytes of all conversations. Default: see `SessionTable`. */
+  readonly sessionBytesMax?: number;
 }
 
 export type Admitted = Admission & {
@@ -48,25 +51,28 @@ export class Tables {
   readonly sessions: SessionTable;
   readonly overrides = new OverrideTable();
   readonly audit = new AuditTable();
+  readonly #clock: Clock;
 
-  constructor({ clock, random, maxSessions }: TablesOptions) {
-    this.sessions = new SessionTable(clock, random, maxSessions);
+  constructor({ clock, random, maxSessions, sessionBytesMax }: TablesOptions) {
+    this.#clock = clock;
+    this.sessions = new SessionTable(clock, random, { maxSessions, sessionBytesMax });
   }
 
   /** See `StateStore.admit`. */
-  admit(callId: string, claims: readonly StoreClaim[], nowMs: number): Admitted | Refused {
-    const tooFast = this.rates.check(claims, nowMs);
+  admit(callId: string, claims: readonly StoreClaim[]): Admitted | Refused {
+    const monotonicMs = Math.floor(this.#clock.monotonicMs());
+    const tooFast = this.rates.check(claims, monotonicMs);
     if (tooFast !== undefined) return { admitted: false, spentNanoUsd: 0, ...tooFast };
-    const tooDear = this.ledger.check(claims, nowMs);
-    if (tooDear !== undefined) return { admitted: false, retryAfterSeconds: 0, ...tooDear };
-    this.rates.record(claims, nowMs);
+    const overBudget = this.ledger.check(claims, this.#clock.nowMs(), monotonicMs);
+    if (overBudget !== undefined) return { admitted: false, retryAfterSeconds: 0, ...overBudget };
+    this.rates.record(claims, monotonicMs);
     const reservation = this.ledger.reserve(callId, claims);
     return reservation === undefined ? ADMITTED_UNRESERVED : { admitted: true, reservation };
   }
 
   /** All that was settled against each sum of a reservation. */
   totals({ month, entries }: Reservation): Totals {
-    return entries.map(({ key }) => [key, this.ledger.spending(key, month).settledNanoUsd]);
+    return entries.map(({ key }) => [key, this.ledger.settled(key, month).toJSON()]);
   }
 
   /**
@@ -76,8 +82,13 @@ export class Tables {
   capture(holds: readonly Hold[]): Iterable<Change> {
     return changesOf({
       month: this.ledger.month,
-      sums: this.ledger.sums(),
+      sums: this.ledger
+        .sums()
+        .filter(({ settledNanoUsd }) => settledNanoUsd > 0)
+        .map(({ key, month }) => ({ key, month, settled: this.ledger.settled(key, month).toJSON() })),
       holds,
+      // Times of both clocks: a start on this machine goes by the monotonic one, any other by the date.
+      upOffsetMs: this.#clock.nowMs() - Math.floor(this.#clock.monotonicMs()),
       windows: Array.from(this.rates.windows(), (one) => [one.key, one.windowMs, one.runs()]),
       sessions: this.sessions.saved(),
       overrides: this.overrides.list(),
@@ -93,7 +104,8 @@ export class Tables {
 
 interface Captured {
   readonly month: string;
-  readonly sums: readonly SpendSum[];
+  readonly sums: readonly { readonly key: string; readonly month: string; readonly settled: NanoUsdJson }[];
+  readonly upOffsetMs: number;
   readonly holds: readonly Hold[];
   readonly windows: readonly (readonly [string, number, readonly (readonly [number, number])[]])[];
   readonly sessions: readonly SavedSession[];
@@ -105,13 +117,17 @@ function* changesOf(captured: Captured): Generator<Change> {
   // The month goes first, with or without sums: it never comes again.
   if (captured.month !== "") yield { type: "sums", month: captured.month, totals: [] };
   for (const month of new Set(captured.sums.map((sum) => sum.month))) {
-    const sums = captured.sums.filter((sum) => sum.month === month && sum.settledNanoUsd > 0);
+    const sums = captured.sums.filter((sum) => sum.month === month);
     for (const some of inGroups(sums, SUMS_PER_CHANGE)) {
-      yield { type: "sums", month, totals: some.map(({ key, settledNanoUsd }) => [key, settledNanoUsd]) };
+      yield { type: "sums", month, totals: some.map(({ key, settled }) => [key, settled]) };
     }
   }
   for (const hold of captured.holds) yield { type: "admit", atMs: 0, rates: [], hold };
-  for (const [key, windowMs, runs] of captured.windows) yield { type: "window", key, windowMs, runs };
+  const { upOffsetMs } = captured;
+  for (const [key, windowMs, runs] of captured.windows) {
+    const dated = runs.map(([upMs, calls]) => [upMs + upOffsetMs, calls] as const);
+    yield { type: "window", key, windowMs, runs: dated, upOffsetMs };
+  }
   for (const session of captured.sessions) yield { type: "session", ...session };
   for (const override of captured.overrides) yield { type: "override", override };
   for (const records of inGroups(captured.audit, RECORDS_PER_CHANGE)) yield { type: "audit", records };

@@ -17,6 +17,8 @@ export interface VirtualClock extends Clock {
    * what a timer throws; throws after 100,000 timers.
    */
   advance(ms: number): void;
+  /** Sets the date forward, or back, by `ms`, as an operator would: no time passes, and no timer runs. */
+  step(ms: number): void;
   /** Timers set that have neither run nor been cancelled. */
   pendingTimers(): number;
 }
@@ -29,11 +31,12 @@ interface Pending {
 /** `startMs`: Unix milliseconds to begin at, default noon UTC of 15 May 2026. `monotonicMs` begins at 0. */
 export function virtualClock(startMs: number = DEFAULT_START_MS): VirtualClock {
   let elapsedMs = 0;
+  let steppedMs = 0;
   /** By due time, equal ones in the order they were set. */
   const pending: Pending[] = [];
 
   return {
-    nowMs: () => Math.floor(startMs + elapsedMs),
+    nowMs: () => Math.floor(startMs + elapsedMs + steppedMs),
     monotonicMs: () => elapsedMs,
     after(delayMs, run): Timer {
       const timer: Pending = { dueMs: elapsedMs + Math.max(0, delayMs), run };
@@ -59,6 +62,9 @@ export function virtualClock(startMs: number = DEFAULT_START_MS): VirtualClock {
         next.run();
       }
       elapsedMs = Math.max(elapsedMs, targetMs);
+    },
+    step(ms) {
+      steppedMs += ms;
     },
     pendingTimers: () => pending.length,
   };

@@ -158,6 +158,7 @@ verifies(
     assert.equal(degraded(), 1);
     assert.deepEqual(await sick.life.store.health(), {
       ok: false,
+      serving: true,
       detail: "file: cannot write to the journal: ENOSPC; answering from memory",
     });
     disk.weather = () => {};
@@ -192,6 +193,7 @@ verifies(
     assert.deepEqual(await store.overrides.list(), []);
     assert.deepEqual(await store.health(), {
       ok: false,
+      serving: false,
       detail: "file: cannot write to the journal: ENOSPC; refusing calls",
     });
     disk.weather = () => {};

@@ -141,6 +141,21 @@ verifies("metrics.text", "metrics are Prometheus text with calls and the config'
   assert.equal((await g.client.send("/metrics", { method: "GET" })).status, 404);
 });
 
+verifies("health.ready.degraded", "a degraded store leaves the gateway ready and is shown", async (t) => {
+  const g = await startGateway(t, { endpoint: echoEntry({}) });
+  const health = { ok: false, serving: true, detail: "file: cannot write; answering from memory" };
+  Object.assign(g.gateway.store, { health: () => health });
+  const ready = await g.admin.send("/readyz", { method: "GET" });
+  assert.equal(ready.status, 200);
+  assert.equal(at(ready.json, "ready"), true);
+  assert.deepEqual(
+    [at(ready.json, "store", "ok"), at(ready.json, "store", "detail")],
+    [false, health.detail],
+  );
+  health.serving = false;
+  assert.equal((await g.admin.send("/readyz", { method: "GET" })).status, 503);
+});
+
 verifies("server.config-hash", "answers name the config when they are told to", async (t) => {
   const silent = await startGateway(t, { endpoint: echoEntry({}) });
   assert.equal((await silent.call({ message: "Hello" })).headers["x-gateway-config"], undefined);

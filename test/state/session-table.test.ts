@@ -4,13 +4,29 @@ import { test } from "node:test";
 import type { OpenSession } from "../../src/plugin/index.ts";
 import { SessionTable } from "../../src/state/session-table.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
+import { verifies } from "../spec/verifies.ts";
 import { countingRandom } from "./counting-random.ts";
 
 const TTL_MS = 60_000;
 
-function newTable(maxSessions: number) {
+const PROJECTS = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"] as const;
+
+function newTable(maxSessions: number, sessionBytesMax?: number) {
   const clock = virtualClock();
-  return { clock, table: new SessionTable(clock, countingRandom(), maxSessions) };
+  return { clock, table: new SessionTable(clock, countingRandom(), { maxSessions, sessionBytesMax }) };
+}
+
+/** Of one project, with so many characters. */
+function storeFor(table: SessionTable, project: string, characters: number): string {
+  const session = table.open(`chat/${project}/slug/7`, undefined, TTL_MS);
+  assert.ok(typeof session === "object" && !(session instanceof Promise));
+  session.save([{ role: "user", content: "x".repeat(characters) }]);
+  session.close();
+  return session.id;
+}
+
+function keptOf(table: SessionTable, project: string, ids: readonly string[]): number {
+  return ids.filter((id) => table.peekCharacters(`chat/${project}/slug/7`, id) > 0).length;
 }
 
 /** Only for conversations that nobody holds: the table then answers at once. */
@@ -105,4 +121,38 @@ test("what is saved after it was deleted takes no place", () => {
   session.save([{ role: "user", content: "too late" }]);
   session.close();
   assert.equal(table.size, 0);
+});
+
+verifies("session.shares", "a project's new conversations push out its own before another's", () => {
+  const [quiet, loud] = PROJECTS;
+  const { table } = newTable(20);
+  const kept = Array.from({ length: 8 }, () => storeFor(table, quiet, 10));
+  const pushed = Array.from({ length: 200 }, () => storeFor(table, loud, 10));
+  assert.equal(keptOf(table, quiet, kept), 8);
+  assert.equal(keptOf(table, loud, pushed), 12);
+  assert.equal(keptOf(table, loud, pushed.slice(-12)), 12, "the newest");
+});
+
+verifies(
+  "session.bytes",
+  "conversations are bounded in bytes too, in all and so that no project takes all",
+  () => {
+    const [quiet, loud] = PROJECTS;
+    const { table } = newTable(1000, 1_000_000);
+    const kept = Array.from({ length: 4 }, () => storeFor(table, quiet, 50_000));
+    for (let n = 0; n < 100; n += 1) {
+      storeFor(table, loud, 90_000);
+      assert.ok(table.bytes <= 1_000_000, `${table.bytes}`);
+    }
+    assert.equal(keptOf(table, quiet, kept), 4);
+    assert.equal(table.size, 4 + 3);
+  },
+);
+
+test("a conversation beyond all bytes there are is gone when its call is, and leaves the others", () => {
+  const [quiet, loud] = PROJECTS;
+  const { table } = newTable(1000, 1_000_000);
+  const kept = storeFor(table, quiet, 50_000);
+  assert.equal(keptOf(table, loud, [storeFor(table, loud, 600_000)]), 0);
+  assert.equal(keptOf(table, quiet, [kept]), 1);
 });

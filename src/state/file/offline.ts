@@ -54,7 +54,10 @@ export function readState(folder: string): Promise<Recovered> {
   const clock = systemClock();
   const random = { uuid: randomUUID, fraction: () => 0 };
   const options = { clock, random, maxSessions: Number.MAX_SAFE_INTEGER };
-  return recover(diskFiles, folder, () => new Restoration(new Tables(options), clock.nowMs()));
+  return recover(diskFiles, folder, () => {
+    const now = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), boot: "" };
+    return new Restoration(new Tables(options), now);
+  });
 }
 
 export interface CheckedFile {

@@ -3,7 +3,8 @@
  * what it found wrong it says, and leaves it to others to mend.
  */
 
-import { type Change, changesOf, type Hold } from "../change.ts";
+import { NanoUsdSum } from "../../base/money.ts";
+import { type Change, changesOf, type Hold, type Totals } from "../change.ts";
 import type { Tables } from "../tables.ts";
 import type { Fault } from "./checked-lines.ts";
 import type { Files } from "./files.ts";
@@ -77,25 +78,40 @@ export async function recover(
   };
 }
 
+/** When a process restores: both clocks, and the boot that the monotonic one counts from; "": not known. */
+export interface RestorationTime {
+  readonly nowMs: number;
+  readonly monotonicMs: number;
+  readonly boot: string;
+}
+
 /** Tables that an earlier process's changes are put into. */
 export class Restoration {
   readonly tables: Tables;
   readonly holds = new Map<number, Hold>();
   lastHold = 0;
-  readonly #nowMs: number;
+  readonly #now: RestorationTime;
+  /** The boot of the machine that wrote the changes which follow; "": not known. */
+  #boot = "";
 
-  /** `nowMs`: nothing restored lies in the future, so that a clock set back blocks no window for ever. */
-  constructor(tables: Tables, nowMs: number) {
+  constructor(tables: Tables, now: RestorationTime) {
     this.tables = tables;
-    this.#nowMs = nowMs;
+    this.#now = now;
+  }
+
+  /** What follows was written in this boot of a machine; "": it is not known in which. */
+  writtenIn(boot: string): void {
+    this.#boot = boot;
   }
 
   apply(change: Change): void {
     const { rates, ledger, sessions, overrides, audit } = this.tables;
     switch (change.type) {
       case "admit":
+        if (change.atMs > 0 && change.upMs !== undefined && this.#isSameBoot(change.upMs))
+          ledger.see(change.atMs, change.upMs);
         for (const [key, windowMs, limit] of change.rates) {
-          const atMs = Math.min(change.atMs, this.#nowMs);
+          const atMs = this.#upMs(change.atMs, change.upMs);
           const window = rates.restore(key, windowMs);
           // Asked for its side effect: calls that count no more are forgotten before one is added.
           window?.waitMs(atMs, limit);
@@ -105,23 +121,27 @@ export class Restoration {
         return;
       case "settle":
         this.#end(change.number);
-        for (const [key, nanoUsd] of change.totals) ledger.restore(change.month, key, nanoUsd);
+        this.#restoreTotals(change);
         return;
       case "release":
         this.#end(change.number);
         return;
       case "sums":
         ledger.reach(change.month);
-        for (const [key, nanoUsd] of change.totals) ledger.restore(change.month, key, nanoUsd);
+        this.#restoreTotals(change);
         return;
       case "window": {
         const window = rates.restore(change.key, change.windowMs);
-        for (const [atMs, calls] of change.runs) window?.restore(Math.min(atMs, this.#nowMs), calls);
+        const { upOffsetMs } = change;
+        for (const [atMs, calls] of change.runs) {
+          window?.restore(this.#upMs(atMs, upOffsetMs === undefined ? undefined : atMs - upOffsetMs), calls);
+        }
         return;
       }
       case "session": {
-        const expiresAtMs = Math.min(change.expiresAtMs, this.#nowMs + change.ttlMs);
-        sessions.restore({ ...change, expiresAtMs });
+        const { ttlMs, expiresAtMs, expiresUpMs } = change;
+        const usedUpMs = expiresUpMs === undefined ? undefined : expiresUpMs - ttlMs;
+        sessions.restore(change, this.#upMs(expiresAtMs - ttlMs, usedUpMs) + ttlMs);
         return;
       }
       case "session-end":
@@ -137,6 +157,25 @@ export class Restoration {
         audit.append(change.records);
         return;
     }
+  }
+
+  #restoreTotals({ month, totals }: { readonly month: string; readonly totals: Totals }): void {
+    for (const [key, total] of totals) this.tables.ledger.restore(month, key, NanoUsdSum.of(total));
+  }
+
+  /**
+   * A moment of an earlier process on this process's monotonic clock, never in the future. In the same boot of the machine
+   * that clock tells how long ago it was, whatever the date was set to meanwhile; else the dates do.
+   */
+  #upMs(atMs: number, upMs: number | undefined): number {
+    const { nowMs, monotonicMs } = this.#now;
+    if (upMs !== undefined && this.#isSameBoot(upMs)) return upMs;
+    return Math.floor(monotonicMs) - Math.max(0, nowMs - atMs);
+  }
+
+  /** A monotonic clock that has begun anew says so by being behind. */
+  #isSameBoot(upMs: number): boolean {
+    return this.#boot !== "" && this.#boot === this.#now.boot && upMs <= this.#now.monotonicMs;
   }
 
   #end(number: number): void {

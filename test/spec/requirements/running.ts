@@ -63,12 +63,15 @@ export const RUNNING = {
   }),
   ...rules("SPEC Recording", {
     "audit.log": "State-changing events are written to the audit log.",
+    "audit.kinds": "Blocked calls push no change and no sign-in out of the audit log.",
   }),
   ...rules("CONTRACT 12", {
     "health.alive": "`/healthz` answers 200 on the admin listener and on the data plane.",
     "health.ready":
       "`/readyz` on the admin listener answers 200 with ready, generation, config_hash, last_reload and store.",
     "health.ready.bare": "`/readyz` on the data plane answers `{ready}` and nothing else.",
+    "health.ready.degraded":
+      "A store that answers without its promises, as the configuration says, leaves `/readyz` at 200 and shows there.",
     "metrics.text": "`/metrics` is Prometheus text on the admin listener, calls and config hash in it.",
   }),
 };

@@ -37,6 +37,11 @@ export const SESSIONS = {
     "state.file.crash": "With the file store nothing that a client was answered for is lost by kill -9.",
     "state.file.disk-full": "A full disk degrades loudly or refuses, as `state.on_error` says.",
     "session.lru": "At `state.max_sessions` the least recently used session goes first.",
+    "session.shares": "A project that uses less than an equal share loses no session to another's.",
+    "session.bytes": "Sessions are bounded in bytes as well, in all and by share of each project.",
+    "state.clock.windows": "Windows and timeouts do not follow a clock that is set forward or back.",
+    "state.clock.months":
+      "A month of budgets never comes again, and a clock set forward begins the next only when it stays there.",
     "state.redis.shared": "With the Redis store limits and budgets hold over all replicas.",
     "state.redis.lost": "A lost Redis gets `state.on_unavailable`: deny (503) or allow.",
   }),
