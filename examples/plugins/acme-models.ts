@@ -5,7 +5,7 @@
  *     plugins: [./plugins/acme-models.ts]
  *     …
  *     credentials:
- *       - { name: acme, provider: acme-models, api_key: "${ACME_KEY}", options: { region: eu } }
+ *       - { name: acme, provider: acme-models, api_key: "${env:ACME_KEY}", options: { region: eu } }
  */
 import { defineProvider, openAiChat } from "sluice/plugin";
 

@@ -10,7 +10,7 @@ import type { CliIo, Command } from "./command.ts";
 export const command: Command = {
   name: "start",
   summary: "serve a configuration",
-  help: `Usage: sluice start [--config PATH] [--overlay FILE]...
+  help: `Usage: sluice start [--config PATH] [--overlay FILE]... [--root DIR]
 
 Loads the configuration, checks it, and serves it until SIGTERM or SIGINT. Changed files are taken up as they are
 saved (unless \`reload.watch\` is false); an invalid change is reported and the last valid configuration stays in effect.
@@ -18,6 +18,7 @@ SIGHUP loads again at once.
 
   --config PATH    a YAML file or a folder of them (default: SLUICE_CONFIG, else gateway.config.yaml)
   --overlay FILE   a partial configuration merged over it; may be repeated
+  --root DIR       the folder that the files of the configuration must stay inside (default: the folder of PATH)
 
 Examples:
   sluice start
@@ -36,15 +37,18 @@ async function start(args: readonly string[], io: CliIo): Promise<number> {
   setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`);
   const { values } = parseArgs({
     args: [...args],
-    options: { config: { type: "string" }, overlay: { type: "string", multiple: true } },
+    options: {
+      config: { type: "string" },
+      overlay: { type: "string", multiple: true },
+      root: { type: "string" },
+    },
   });
   const path = values.config ?? io.env["SLUICE_CONFIG"] ?? "gateway.config.yaml";
   let gateway: Gateway;
   try {
+    const { overlay: overlays = [], root } = values;
     gateway = await createGateway({
-      configPath: path,
-      overlays: values.overlay ?? [],
-      env: io.env,
+      ...{ configPath: path, overlays, root, env: io.env },
       ...(io.isErrorTerminal === true && {
         reloadReported: (outcome) => io.stderr(reloadText(outcome, io.isTerminal)),
       }),

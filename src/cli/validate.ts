@@ -5,18 +5,21 @@ import type { ResolvedConfig } from "../config/model.ts";
 import { type Findings, renderGithub, renderJson, renderSarif, renderText } from "../config/render.ts";
 import { type CliIo, type Command, configPath, EXIT, misused } from "./command.ts";
 
-const HELP = `Usage: sluice validate [PATH] [--overlay FILE]... [--no-secrets] [--strict] [--output FORMAT]
+const HELP = `Usage: sluice validate [PATH] [--overlay FILE]... [--root DIR] [--no-secrets] [--strict] [--output FORMAT]
 
-Checks a configuration as loading would, and reports all that is wrong at once: each finding with its code, its
-place, what was found and what is allowed. Nothing is served and no provider is called.
+Checks a configuration as loading would and reports every problem at once: code, place, what was found and what is
+allowed. Nothing is served and no provider is called.
 
   PATH             a YAML file or a folder of them (default: SLUICE_CONFIG, else gateway.config.yaml)
   --overlay FILE   a partial configuration merged over it; may be repeated, later ones win
-  --no-secrets     references to unset variables and missing files count as given: for CI without secrets
-  --strict         a secret written out in a file is an error, not a warning
-  --output FORMAT  text, json, github (remarks on a pull request) or sarif (code scanning)
+  --root DIR       the folder that included files, prompts, schemas and plugins must stay inside, symbolic links
+                   resolved (default: the folder of PATH)
+  --no-secrets     unset variables and missing secret files count as given: for CI without secrets; prompts, templates
+                   and schemas are still read
+  --strict         a secret hard-coded in a file is an error, not a warning
+  --output FORMAT  text, json, github (pull-request annotations) or sarif (code scanning)
 
-Exits with 0 when the configuration is good, 1 when it is not, 64 when called wrongly.
+Exit status: 0 valid, 1 invalid, 64 usage error. At most 200 diagnostics are printed, with a count of the rest.
 
 Examples:
   sluice validate
@@ -26,8 +29,8 @@ Examples:
 type Renderer = (findings: Findings, outcome: LoadOutcome, io: CliIo, tookMs: number) => string;
 
 const RENDERERS: Readonly<Record<string, Renderer>> = {
-  text: ({ errors, warnings }, { config, watch }, io, tookMs) => {
-    const findings = renderText([...errors, ...warnings], io.isTerminal, io.cwd);
+  text: ({ errors, warnings, omitted }, { config, watch }, io, tookMs) => {
+    const findings = renderText([...errors, ...warnings], io.isTerminal, io.cwd, omitted);
     return config === undefined ? findings : `${findings}${summary(config, watch.files.length, tookMs)}`;
   },
   json: (findings, _, io) => renderJson(findings, io.cwd),
@@ -38,7 +41,7 @@ const RENDERERS: Readonly<Record<string, Renderer>> = {
 export function validateCommand(loadPlugins: PluginLoader): Command {
   return {
     name: "validate",
-    summary: "check a configuration and report all that is wrong with it",
+    summary: "check a configuration and report every problem",
     help: HELP,
     async run(args, io) {
       const startedMs = performance.now();
@@ -47,6 +50,7 @@ export function validateCommand(loadPlugins: PluginLoader): Command {
         allowPositionals: true,
         options: {
           overlay: { type: "string", multiple: true, default: [] },
+          root: { type: "string" },
           "no-secrets": { type: "boolean", default: false },
           strict: { type: "boolean", default: false },
           output: { type: "string", default: "text" },
@@ -63,6 +67,7 @@ export function validateCommand(loadPlugins: PluginLoader): Command {
       }
       const request = {
         path: configPath(positionals[0], io.env),
+        root: values.root,
         overlays: values.overlay,
         env: io.env,
         secrets: values["no-secrets"] ? "skip" : "resolve",

@@ -12,7 +12,8 @@ export const CODES = {
   // Files and YAML.
   E0001: {
     title: "file cannot be read",
-    explanation: "A file that the configuration names does not exist, is too large, or is not UTF-8 text.",
+    explanation:
+      "A file that the configuration names does not exist, is not a regular file, is too large, or is not UTF-8 text.",
   },
   E0002: {
     title: "not valid YAML",
@@ -34,7 +35,8 @@ export const CODES = {
   E0007: { title: "not a map", explanation: "A configuration file is a map of keys at its top." },
   E0008: {
     title: "include not found",
-    explanation: "`include` names a file that is not there, or includes too much.",
+    explanation:
+      "`include` names a file that does not exist or holds test cases, or a pattern that searches too much.",
   },
   E0009: {
     title: "key in two parts",
@@ -43,6 +45,11 @@ export const CODES = {
   E0010: {
     title: "unsupported version",
     explanation: "`version` names a layout of the configuration that this program does not read.",
+  },
+  E0011: {
+    title: "outside the root",
+    explanation:
+      "A configuration's files stay inside its root, symbolic links resolved: the folder of its first file, or `--root`. Only `${file:…}` in a field that holds a secret may name an absolute path elsewhere.",
   },
 
   // Shape.

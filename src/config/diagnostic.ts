@@ -22,8 +22,8 @@ export interface Diagnostic {
   readonly suggestion?: string;
   /** What to do about it. */
   readonly help?: string;
-  /** The line it stands on, secrets hidden, and how much of it is meant. */
-  readonly frame?: { readonly text: string; readonly length: number };
+  /** Its line, secrets hidden, and how much of it is meant. `offset`: characters of the line before `text`. */
+  readonly frame?: { readonly text: string; readonly length: number; readonly offset?: number };
 }
 
 export interface Details {
@@ -33,9 +33,12 @@ export interface Details {
   readonly at?: "key" | "value";
 }
 
-/** Collects diagnostics. One place and message is reported once, however many roads lead to it. */
+/** Details that cost something are given as a function, which is called only for what is kept. */
+export type DetailsOf = Details | (() => Details);
+
+/** Collects diagnostics, up to a bound. The same message at the same place is reported once. */
 export interface Reporter {
-  report(code: Code, spot: Spot, message: string, details?: Details): void;
+  report(code: Code, spot: Spot, message: string, details?: DetailsOf): void;
   reportRange(
     code: Code,
     range: Range,
@@ -48,9 +51,19 @@ export interface Reporter {
   place(spot: Spot): string;
   readonly errors: readonly Diagnostic[];
   readonly warnings: readonly Diagnostic[];
+  /** How many more there were. */
+  readonly omitted: Omitted;
+}
+
+/** Diagnostics that were counted and not kept. */
+export interface Omitted {
+  errors: number;
+  warnings: number;
 }
 
 const DIAGNOSTICS_MAX = 1000;
+/** Beyond these, repeated diagnostics are counted again. */
+const IDENTITIES_MAX = 50_000;
 const MARKED_CHARACTERS_MAX = 80;
 
 /** `denied`: warnings that count as errors. */
@@ -58,34 +71,50 @@ export function createReporter(tree: Tree, denied: ReadonlySet<Code>): Reporter 
   const errors: Diagnostic[] = [];
   const warnings: Diagnostic[] = [];
   const seen = new Set<string>();
+  const omitted: Omitted = { errors: 0, warnings: 0 };
 
-  function add(found: Omit<Diagnostic, "severity" | "message">, message: string, details: Details): void {
-    const { code, file, line, column } = found;
+  function add(found: Found, message: string, details: DetailsOf): void {
+    const { code, file, line, column, path, frameOf } = found;
+    const identity = `${code} ${file}:${line}:${column} ${message}`;
+    if (seen.has(identity)) return;
+    if (seen.size < IDENTITIES_MAX) seen.add(identity);
     const severity = code.startsWith("E") || denied.has(code) ? "error" : "warning";
     const list = severity === "error" ? errors : warnings;
-    const shownText = tree.scrubbed(message);
-    const identity = `${code} ${file}:${line}:${column} ${shownText}`;
-    if (seen.has(identity) || list.length >= DIAGNOSTICS_MAX) return;
-    seen.add(identity);
-    list.push({ ...found, severity, message: shownText, ...advice(details, tree) });
+    if (list.length >= DIAGNOSTICS_MAX) {
+      omitted[`${severity}s`] += 1;
+      return;
+    }
+    const given = typeof details === "function" ? details() : details;
+    const whole = {
+      code,
+      severity,
+      message: tree.scrubbed(message),
+      file,
+      line,
+      column,
+      path: path(),
+    } as const;
+    list.push({ ...whole, ...advice(given, tree), ...(frameOf === undefined ? {} : { frame: frameOf() }) });
   }
 
   const reporter: Reporter = {
     report(code, spot, message, details = {}) {
-      const range = details.at === "key" ? tree.keyRange(spot) : tree.valueRange(spot);
-      const path = tree.path(spot);
-      if (range !== undefined) reporter.reportRange(code, range, message, { ...details, path });
+      const atKey = typeof details !== "function" && details.at === "key";
+      const range = atKey ? tree.keyRange(spot) : tree.valueRange(spot);
+      const path = () => tree.path(spot);
+      if (range !== undefined) add(foundAt(code, range, path), message, details);
       else add({ code, file: "", line: 1, column: 1, path }, message, details);
     },
-    reportRange(code, { source, start, end }, message, details = {}) {
-      const { line, column } = source.position(start);
-      const text = source.shownLine(line);
-      const length = Math.max(1, Math.min(end - start, text.length - column + 1, MARKED_CHARACTERS_MAX));
+    reportRange(code, range, message, details = {}) {
       const { path = "" } = details;
-      add({ code, file: source.path, line, column, path, frame: { text, length } }, message, details);
+      add(
+        foundAt(code, range, () => path),
+        message,
+        details,
+      );
     },
     reportFile(code, file, message, details = {}) {
-      add({ code, file, line: 1, column: 1, path: "" }, message, details);
+      add({ code, file, line: 1, column: 1, path: () => "" }, message, details);
     },
     place(spot) {
       const range = tree.keyRange(spot);
@@ -95,8 +124,26 @@ export function createReporter(tree: Tree, denied: ReadonlySet<Code>): Reporter 
     },
     errors,
     warnings,
+    omitted,
   };
   return reporter;
+}
+
+/** A place; path and frame are made only for what is kept. */
+interface Found extends Pick<Diagnostic, "code" | "file" | "line" | "column"> {
+  readonly path: () => string;
+  readonly frameOf?: () => NonNullable<Diagnostic["frame"]>;
+}
+
+function foundAt(code: Code, { source, start, end }: Range, path: () => string): Found {
+  const { line, column } = source.position(start);
+  const frameOf = (): NonNullable<Diagnostic["frame"]> => {
+    const { text, offset } = source.shownLine(line, column);
+    const rest = offset + text.length - column + 1;
+    const length = Math.max(1, Math.min(end - start, rest, MARKED_CHARACTERS_MAX));
+    return offset === 0 ? { text, length } : { text, length, offset };
+  };
+  return { code, file: source.path, line, column, path, frameOf };
 }
 
 function advice({ suggestion, help }: Details, tree: Tree): Pick<Diagnostic, "suggestion" | "help"> {

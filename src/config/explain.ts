@@ -112,8 +112,9 @@ function isLiteral(text: string, type: unknown): boolean {
 function notAllowed(label: string, allowedValues: unknown, found: Found): Wording {
   const allowed = (Array.isArray(allowedValues) ? allowedValues : []).filter((value) => value !== null);
   const list = allowed.map((value) => (typeof value === "string" ? value : JSON.stringify(value))).join(", ");
-  const suggestion =
-    typeof found.value === "string" ? nearestName(found.value, allowed.map(String)) : undefined;
+  const { value } = found;
+  const isWritten = typeof value === "string" && !isReferenced(found);
+  const suggestion = isWritten ? nearestName(value, allowed.map(String)) : undefined;
   const choice = allowed.length === 1 ? list : `one of ${list}`;
   return { code: "E0104", message: `${label} is ${seen(found)}: must be ${choice}`, suggestion };
 }
@@ -124,6 +125,7 @@ function wrongForm(label: string, schema: SchemaFault["schema"], found: Found): 
   const { value } = found;
   const message = `${label} is ${seen(found)}: ${form}`;
   if (typeof value !== "string") return { code: "E0105", message };
+  if (isReferenced(found)) return { code: "E0105", message };
   if (pattern === SLUG_PATTERN) return { code: "E0105", message, suggestion: slugOf(value) || undefined };
   if (!/^gw_(?:live|test)_/.test(value)) return { code: "E0105", message };
   const help = "this is the token itself: make a new one with `sluice token new` and commit its hash";
@@ -164,6 +166,11 @@ function bounds(schema: SchemaFault["schema"]): string {
 function labelOf(spot: Spot): string {
   if (typeof spot.key === "string") return spot.key;
   return spot.parent === undefined ? "the item" : `${labelOf(spot.parent)}[${spot.key}]`;
+}
+
+/** A value from outside the files may be a secret: nothing is suggested that is made from it. */
+function isReferenced({ spot, tree }: Found): boolean {
+  return tree.reference(spot.container, spot.key) !== undefined;
 }
 
 function seen({ spot, value, tree }: Found): string {

@@ -133,6 +133,8 @@ class JsonReader {
 class JsonMapLayout implements Layout {
   readonly source: Source;
   readonly #start: number;
+  #whole: Extent | undefined;
+  #entries: ReadonlyMap<string, KeyExtents> | undefined;
 
   constructor(source: Source, start: number) {
     this.source = source;
@@ -140,28 +142,36 @@ class JsonMapLayout implements Layout {
   }
 
   whole(): Extent {
-    return extentAt(this.source.text, this.#start);
+    this.#whole ??= extentAt(this.source.text, this.#start);
+    return this.#whole;
   }
 
   at(key: Key): KeyExtents | undefined {
-    const { text } = this.source;
-    let from = this.#start;
-    do {
-      const keyExtent = extentAt(text, pastBlanks(text, from + 1));
-      if (text[keyExtent[0]] !== '"') return undefined; // An empty map.
-      const colon = pastBlanks(text, keyExtent[1]);
-      const value = extentAt(text, pastBlanks(text, colon + 1));
-      if (JSON.parse(text.slice(...keyExtent)) === key) return { key: keyExtent, value };
-      from = pastBlanks(text, value[1]);
-    } while (text[from] === ",");
-    return undefined;
+    this.#entries ??= entriesFrom(this.source.text, this.#start);
+    return this.#entries.get(String(key));
   }
+}
+
+function entriesFrom(text: string, start: number): ReadonlyMap<string, KeyExtents> {
+  const entries = new Map<string, KeyExtents>();
+  let from = start;
+  do {
+    const key = extentAt(text, pastBlanks(text, from + 1));
+    if (text[key[0]] !== '"') break; // An empty map.
+    const colon = pastBlanks(text, key[1]);
+    const value = extentAt(text, pastBlanks(text, colon + 1));
+    entries.set(String(JSON.parse(text.slice(...key))), { key, value });
+    from = pastBlanks(text, value[1]);
+  } while (text[from] === ",");
+  return entries;
 }
 
 class JsonListLayout implements Layout {
   readonly source: Source;
   readonly #start: number;
   readonly #starts: readonly number[];
+  readonly #items = new Map<number, KeyExtents>();
+  #whole: Extent | undefined;
 
   constructor(source: Source, start: number, starts: readonly number[]) {
     this.source = source;
@@ -170,12 +180,19 @@ class JsonListLayout implements Layout {
   }
 
   whole(): Extent {
-    return extentAt(this.source.text, this.#start);
+    this.#whole ??= extentAt(this.source.text, this.#start);
+    return this.#whole;
   }
 
   at(key: Key): KeyExtents | undefined {
     const start = typeof key === "number" ? this.#starts[key] : undefined;
-    return start === undefined ? undefined : { key: undefined, value: extentAt(this.source.text, start) };
+    if (typeof key !== "number" || start === undefined) return undefined;
+    let item = this.#items.get(key);
+    if (item === undefined) {
+      item = { key: undefined, value: extentAt(this.source.text, start) };
+      this.#items.set(key, item);
+    }
+    return item;
   }
 }
 

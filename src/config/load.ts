@@ -2,18 +2,19 @@
  * Loads a configuration: files -> parts -> one tree -> references -> schema -> defaults -> checks -> `ResolvedConfig`.
  * Reports everything that is wrong at once, and returns no configuration when anything is.
  */
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { checkConfig } from "./check/config.ts";
 import type { Code } from "./codes.ts";
 import { fillDefaults } from "./defaults.ts";
-import { createReporter, type Diagnostic, inOrder, type Reporter } from "./diagnostic.ts";
+import { createReporter, type Diagnostic, inOrder, type Omitted, type Reporter } from "./diagnostic.ts";
 import type { FilledConfig } from "./filled.ts";
-import { type PartReader, readMap, readParts } from "./merge.ts";
+import { isDirectory, type PartReader, readMap, readParts } from "./merge.ts";
 import type { PluginModule, ResolvedConfig } from "./model.ts";
 import { layOver } from "./overlay.ts";
 import { type PluginLoader, type PluginLookup, pluginModules } from "./plugins.ts";
 import { resolveReferences } from "./references.ts";
 import { resolveConfig } from "./resolve.ts";
+import { ConfigRoot } from "./root.ts";
 import { configSchema } from "./schema/config.ts";
 import { attachSchemaFiles } from "./schema-files.ts";
 import { openSources } from "./source.ts";
@@ -25,6 +26,11 @@ export type { PluginKind, PluginLoader, PluginLookup } from "./plugins.ts";
 export interface LoadRequest {
   /** A file, or a directory whose YAML files are parts. Relative to the working directory. */
   readonly path: string;
+  /**
+   * The folder that everything the configuration names must stay inside, symbolic links resolved. Default: the folder
+   * of `path`, or `path` itself when it is a folder.
+   */
+  readonly root?: string | undefined;
   /** Partial configurations laid over it, in order. */
   readonly overlays: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -50,6 +56,8 @@ export interface LoadOutcome {
   /** In the order of their places. */
   readonly errors: readonly Diagnostic[];
   readonly warnings: readonly Diagnostic[];
+  /** How many more there were. */
+  readonly omitted: Omitted;
   readonly watch: WatchList;
   /** Hex SHA-256 over all text read, in order. */
   readonly hash: string;
@@ -73,6 +81,7 @@ export async function loadConfig(request: LoadRequest, loadPlugins: PluginLoader
     config,
     errors: inOrder(reporter.errors),
     warnings: inOrder(reporter.warnings),
+    omitted: reporter.omitted,
     watch: {
       files: sources.files(),
       directories: sources.directories(),
@@ -96,18 +105,20 @@ export async function lookUpPlugins(request: LoadRequest, loadPlugins: PluginLoa
 
 function readAll(request: LoadRequest): { readonly reader: PartReader; readonly root: PlainMap | undefined } {
   const tree = new Tree();
+  const path = resolve(request.path);
+  const folder = request.root ?? (isDirectory(path) ? path : dirname(path));
   const reader: PartReader = {
     tree,
     reporter: createReporter(tree, new Set<Code>(request.strict ? ["W0101"] : [])),
-    sources: openSources(),
+    sources: openSources(new ConfigRoot(resolve(folder))),
     env: request.env,
     mayBeUnset: request.secrets === "skip",
     parsed: new Map(),
     state: { isWhole: true },
   };
-  let root = readParts(resolve(request.path), reader);
-  for (const path of request.overlays) {
-    const overlay = readMap(resolve(path), reader);
+  let root = readParts(path, reader);
+  for (const name of request.overlays) {
+    const overlay = readMap(resolve(name), reader);
     if (root !== undefined && overlay !== undefined) root = layOver(root, overlay, tree);
   }
   if (root !== undefined) {

@@ -4,9 +4,10 @@
  */
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { isPattern, matchFiles } from "./glob.ts";
+import { isPattern, isTestFile, matchFiles } from "./glob.ts";
 import { type ParsedFile, parseFile } from "./parse.ts";
 import { type ReferenceReader, resolveString } from "./references.ts";
+import { OUTSIDE_HELP, type ReadScope } from "./root.ts";
 import { Source } from "./source.ts";
 import { isPlainMap, type Key, type PlainMap, type Spot } from "./tree.ts";
 
@@ -52,18 +53,20 @@ export function readParts(path: string, reader: PartReader): PlainMap | undefine
   return root;
 }
 
-/** Reads one file as a map of its own: an overlay. */
+/** Reads one file as a map of its own: an overlay, named on the command line and so allowed outside the root. */
 export function readMap(path: string, reader: PartReader): PlainMap | undefined {
-  const file = load(path, reader);
+  const file = load(path, reader, "own-folder");
   return file === undefined ? undefined : topMap(file, reader);
 }
 
 /** Parses a file once. Reports and returns undefined when it cannot be read or is not valid YAML. */
-export function load(path: string, reader: PartReader): ParsedFile | undefined {
+export function load(path: string, reader: PartReader, scope: ReadScope = "root"): ParsedFile | undefined {
   if (reader.parsed.has(path)) return reader.parsed.get(path);
-  const source = reader.sources.read(path);
+  const source = reader.sources.read(path, scope);
   let file: ParsedFile | undefined;
   if (source instanceof Source) file = parseFile(source, reader.tree, reader.reporter);
+  else if (source.isOutside)
+    reader.reporter.reportFile("E0011", path, `${path} ${source.unreadable}`, { help: OUTSIDE_HELP });
   else reader.reporter.reportFile("E0001", path, `${path} ${source.unreadable}`);
   if (file?.isSound !== true) {
     file = undefined;
@@ -74,16 +77,22 @@ export function load(path: string, reader: PartReader): ParsedFile | undefined {
 }
 
 function entryFiles(path: string, { sources, reporter, state }: PartReader): readonly string[] {
+  if (isTestFile(path)) {
+    state.isWhole = false;
+    const message = `${path} is a file of test cases, which is never part of a configuration`;
+    reporter.reportFile("E0001", path, message, { help: "run it with `sluice test`" });
+    return [];
+  }
   if (!isDirectory(path)) return [path];
   sources.watchDirectory(path, []); // Also when its entries cannot be read.
-  const files = matchFiles("*.{yaml,yml}", path, sources.watchDirectory);
+  const { files } = matchFiles("*.{yaml,yml}", path, sources.root, sources.watchDirectory);
   if (files.length > 0) return files;
   state.isWhole = false;
   reporter.reportFile("E0001", path, `${path} holds no .yaml or .yml file`);
   return [];
 }
 
-function isDirectory(path: string): boolean {
+export function isDirectory(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   } catch {
@@ -105,7 +114,7 @@ function collect(path: string, seen: Set<string>, parts: PlainMap[], reader: Par
 function topMap({ source, plain }: ParsedFile, { reporter, state }: PartReader): PlainMap | undefined {
   const value = plain();
   if (isPlainMap(value)) return value;
-  const found = value === null ? "the file is empty" : "the file is no map of keys";
+  const found = value === null ? "the file is empty" : "the file must contain a mapping";
   reporter.reportRange(
     "E0007",
     { source, start: 0, end: 1 },
@@ -143,18 +152,35 @@ function includedFiles(part: PlainMap, parent: Spot | undefined, reader: PartRea
 
 function matching(pattern: string, folder: string, spot: Spot, reader: PartReader): readonly string[] {
   const { reporter, sources, state } = reader;
-  if (isPattern(pattern)) {
-    const files = matchFiles(pattern, folder, sources.watchDirectory);
-    if (files.length === 0) reporter.report("W0107", spot, `\`${pattern}\` matches no file`);
-    return files;
-  }
+  if (isPattern(pattern)) return matchingPattern(pattern, folder, spot, reader);
   const path = resolve(folder, pattern);
+  if (isTestFile(path)) {
+    const message = `\`${pattern}\` is a file of test cases, which is never part of a configuration`;
+    reporter.report("E0008", spot, message, { help: "run it with `sluice test`" });
+    return [];
+  }
   const source = sources.read(path);
   if (source instanceof Source) return [path];
   state.isWhole = false;
-  const help = "paths are relative to this file";
-  reporter.report("E0008", spot, `included file \`${pattern}\` ${source.unreadable}`, { help });
+  const code = source.isOutside ? "E0011" : "E0008";
+  const help = source.isOutside ? OUTSIDE_HELP : "paths are relative to this file";
+  reporter.report(code, spot, `included file \`${pattern}\` ${source.unreadable}`, { help });
   return [];
+}
+
+function matchingPattern(pattern: string, folder: string, spot: Spot, reader: PartReader): readonly string[] {
+  const { reporter, sources, state } = reader;
+  const { files, refusal, isOutside } = matchFiles(pattern, folder, sources.root, sources.watchDirectory);
+  if (refusal !== undefined || isOutside === true) state.isWhole = false;
+  if (refusal !== undefined) {
+    reporter.report("E0008", spot, `\`${pattern}\` ${refusal}`, { help: "name fewer files" });
+  } else if (isOutside === true) {
+    const message = `\`${pattern}\` is outside the configuration's root folder ${sources.root.folder}`;
+    reporter.report("E0011", spot, message, { help: OUTSIDE_HELP });
+  } else if (files.length === 0) {
+    reporter.report("W0107", spot, `\`${pattern}\` matches no file`);
+  }
+  return files;
 }
 
 interface JoinedList {

@@ -9,6 +9,7 @@ import {
   isScalar,
   isSeq,
   type Node,
+  type Pair,
   parseDocument,
   type YAMLMap,
   type YAMLSeq,
@@ -111,6 +112,7 @@ function parseText(text: string): Document.Parsed | undefined {
 class YamlLayout implements Layout {
   readonly source: Source;
   readonly #node: YAMLMap | YAMLSeq;
+  #pairs: ReadonlyMap<string, Pair> | undefined;
 
   constructor(source: Source, node: YAMLMap | YAMLSeq) {
     this.source = source;
@@ -123,12 +125,29 @@ class YamlLayout implements Layout {
 
   at(key: Key): KeyExtents | undefined {
     if (isMap(this.#node)) {
-      const pair = this.#node.items.find((item) => keyText(item.key) === String(key));
+      const { items } = this.#node;
+      const name = String(key);
+      if (items.length > SMALL_MAP_KEYS) this.#pairs ??= pairsByKey(items);
+      const pair =
+        this.#pairs === undefined ? items.find((item) => keyText(item.key) === name) : this.#pairs.get(name);
       return pair && { key: extentOf(pair.key), value: extentOf(pair.value) };
     }
     const item = typeof key === "number" ? this.#node.items[key] : undefined;
     return item === undefined ? undefined : { key: undefined, value: extentOf(item) };
   }
+}
+
+/** Maps with more keys are indexed when one is looked up. */
+const SMALL_MAP_KEYS = 64;
+
+/** Of a key that occurs twice, the first. */
+function pairsByKey(items: readonly Pair[]): ReadonlyMap<string, Pair> {
+  const pairs = new Map<string, Pair>();
+  for (const pair of items) {
+    const name = keyText(pair.key);
+    if (name !== undefined && !pairs.has(name)) pairs.set(name, pair);
+  }
+  return pairs;
 }
 
 /** A key as the text it is in the plain map; undefined when it is no scalar. */

@@ -5,6 +5,7 @@ import type { GuardrailPlace, JsonSchema, OptionFault, Refusal } from "../plugin
 import type { Reporter } from "./diagnostic.ts";
 import type { FilledConfig } from "./filled.ts";
 import type { PluginModule } from "./model.ts";
+import { OUTSIDE_HELP } from "./root.ts";
 import { Source, type Sources } from "./source.ts";
 import type { Tree } from "./tree.ts";
 
@@ -35,6 +36,10 @@ export interface PluginLookup {
 
 export type PluginLoader = (modules: readonly PluginModule[]) => Promise<PluginLookup>;
 
+/** A package, or a file that it exports. Segments of dots would lead out of its folder. */
+const PACKAGE_NAME =
+  /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)*$/i;
+
 /** The modules that `plugins` names. One whose file cannot be read is reported and left out. */
 export function pluginModules(
   config: Pick<FilledConfig, "plugins">,
@@ -54,6 +59,12 @@ export function pluginModules(
     const from = dirname(range.source.path);
     const at = { file: range.source.path, ...range.source.position(range.start) };
     if (!/^(?:\.{0,2}\/|[A-Za-z]:\\)/.test(name)) {
+      if (!PACKAGE_NAME.test(name)) {
+        tree.markFault(plugins, key);
+        const help = "begin a path with `./`";
+        reporter.report("E0316", spot, `plugin \`${name}\` is not a path or a package name`, { help });
+        continue;
+      }
       modules.push({ specifier: name, from, version: "", at });
       continue;
     }
@@ -64,8 +75,9 @@ export function pluginModules(
       modules.push({ specifier, from, version, at });
     } else {
       tree.markFault(plugins, key);
-      const help = "paths are relative to this file";
-      reporter.report("E0316", spot, `plugin \`${name}\` ${source.unreadable}`, { help });
+      const code = source.isOutside ? "E0011" : "E0316";
+      const help = source.isOutside ? OUTSIDE_HELP : "paths are relative to this file";
+      reporter.report(code, spot, `plugin \`${name}\` ${source.unreadable}`, { help });
     }
   }
   return modules;

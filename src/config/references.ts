@@ -2,8 +2,10 @@
  * `${env:NAME}`, `${env:NAME:-default}` and `${file:PATH}`, replaced in values after parsing, so that what they bring
  * in can never become YAML. Any other `${…}` is plain text; `$${env:` writes `${env:`.
  */
-import { dirname, resolve } from "node:path";
+import { dirname, isAbsolute, resolve } from "node:path";
 import type { Reporter } from "./diagnostic.ts";
+import { OUTSIDE_HELP } from "./root.ts";
+import { isSecretField, isTextField } from "./secret-fields.ts";
 import { Source, type Sources } from "./source.ts";
 import { nearestName } from "./suggest.ts";
 import { isPlainMap, type Range, type Spot, type Tree } from "./tree.ts";
@@ -49,9 +51,9 @@ export function resolveString(value: string, spot: Spot, reader: ReferenceReader
     if (written.startsWith("$$")) return written.slice(1);
     const at = spanOf(written, range, from);
     from = at.end;
-    const found = closed === "" ? undefined : resolveOne(kind, body, at.source, reader);
+    const found = closed === "" ? undefined : resolveOne(kind, body, { spot, source: at.source }, reader);
     const outcome = found ?? malformed(written);
-    const mayPass = "problem" in outcome && outcome.code !== "E0203" && reader.mayBeUnset;
+    const mayPass = "problem" in outcome && outcome.mayPass === true && reader.mayBeUnset;
     isPlaceholder ||= mayPass;
     tree.markReference(spot.container, spot.key, { text: written, isPlaceholder });
     if ("text" in outcome) {
@@ -77,7 +79,9 @@ export function resolveString(value: string, spot: Spot, reader: ReferenceReader
 type Outcome =
   | { readonly text: string; readonly isDefault?: boolean }
   | {
-      readonly code: "E0201" | "E0202" | "E0203";
+      readonly code: "E0011" | "E0201" | "E0202" | "E0203";
+      /** True when it is the value that is missing: without secrets it counts as given. */
+      readonly mayPass?: true;
       readonly problem: string;
       readonly suggestion?: string | undefined;
       readonly help?: string;
@@ -86,10 +90,16 @@ type Outcome =
 function resolveOne(
   kind: string,
   body: string,
-  source: Source,
+  place: ReferencePlace,
   reader: ReferenceReader,
 ): Outcome | undefined {
-  return kind === "env" ? resolveEnv(body, reader.env) : resolveFile(body.trim(), source, reader.sources);
+  return kind === "env" ? resolveEnv(body, reader.env) : resolveFile(body.trim(), place, reader.sources);
+}
+
+/** The field that a reference is part of, and the file that the field is in. */
+interface ReferencePlace {
+  readonly spot: Spot;
+  readonly source: Source;
 }
 
 function resolveEnv(body: string, env: ReferenceReader["env"]): Outcome | undefined {
@@ -101,21 +111,29 @@ function resolveEnv(body: string, env: ReferenceReader["env"]): Outcome | undefi
   if (value !== undefined) return { text: value };
   return {
     code: "E0201",
+    mayPass: true,
     problem: `environment variable \`${name}\` is not set`,
     suggestion: nearestName(name, Object.keys(env)),
     help: `set it, or give a default: \`\${env:${name}:-…}\``,
   };
 }
 
-function resolveFile(path: string, source: Source, sources: Sources): Outcome | undefined {
+/** Mounted secrets lie outside the root: a field that holds one may name an absolute path. */
+function resolveFile(path: string, { spot, source }: ReferencePlace, sources: Sources): Outcome | undefined {
   if (path === "") return undefined;
-  const file = sources.read(resolve(dirname(source.path), path));
+  const isMounted = isAbsolute(path) && isSecretField(spot);
+  const file = sources.read(resolve(dirname(source.path), path), isMounted ? "anywhere" : "root");
   if (file instanceof Source) return { text: file.text.replace(/\r?\n$/, "") };
-  return {
-    code: "E0202",
-    problem: `\`${path}\` ${file.unreadable}`,
-    help: "paths are relative to this file",
-  };
+  const problem = `\`${path}\` ${file.unreadable}`;
+  if (file.isOutside) return { code: "E0011", problem, help: outsideHelp(spot) };
+  const help = "paths are relative to this file";
+  return { code: "E0202", problem, help, ...(isTextField(spot) ? {} : { mayPass: true }) };
+}
+
+function outsideHelp(spot: Spot): string {
+  return isSecretField(spot)
+    ? "name a secret that is mounted elsewhere by its absolute path, or a wider root with `--root DIR`"
+    : OUTSIDE_HELP;
 }
 
 function malformed(written: string): Outcome {

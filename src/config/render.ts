@@ -1,16 +1,46 @@
 /** Diagnostics as people and machines read them: frames in the manner of rustc, JSON, GitHub's commands, SARIF. */
 import { relative, sep } from "node:path";
 import { CODES } from "./codes.ts";
-import type { Diagnostic } from "./diagnostic.ts";
+import type { Diagnostic, Omitted } from "./diagnostic.ts";
 
 /** What a check found. */
 export interface Findings {
   readonly errors: readonly Diagnostic[];
   readonly warnings: readonly Diagnostic[];
+  /** How many more there were. */
+  readonly omitted?: Readonly<Omitted>;
+}
+
+/** Diagnostics printed; the rest is counted. */
+const PRINTED_MAX = 200;
+
+interface Printed {
+  readonly errors: readonly Diagnostic[];
+  readonly warnings: readonly Diagnostic[];
+  readonly omitted: Readonly<Omitted>;
+}
+
+/** The first of what was found, errors first, and how many more there are. */
+function printed({ errors, warnings, omitted = { errors: 0, warnings: 0 } }: Findings): Printed {
+  const shownErrors = errors.slice(0, PRINTED_MAX);
+  const shownWarnings = warnings.slice(0, PRINTED_MAX - shownErrors.length);
+  return {
+    errors: shownErrors,
+    warnings: shownWarnings,
+    omitted: {
+      errors: omitted.errors + errors.length - shownErrors.length,
+      warnings: omitted.warnings + warnings.length - shownWarnings.length,
+    },
+  };
+}
+
+function omittedText({ errors, warnings }: Readonly<Omitted>): string | undefined {
+  const counts = [count(errors, "more error"), count(warnings, "more warning")].filter((text) => text !== "");
+  return counts.length === 0 ? undefined : `${counts.join(" and ")} not shown`;
 }
 
 const PLAIN = { red: "", yellow: "", blue: "", bold: "", off: "" };
-const COLOURS = {
+const COLORS = {
   red: "\x1b[1;31m",
   yellow: "\x1b[1;33m",
   blue: "\x1b[1;34m",
@@ -18,15 +48,28 @@ const COLOURS = {
   off: "\x1b[0m",
 };
 
-/** Code frames, errors first. Files under `cwd` are named from there. */
-export function renderText(diagnostics: readonly Diagnostic[], colour: boolean, cwd = process.cwd()): string {
-  const paint = colour ? COLOURS : PLAIN;
-  const blocks = diagnostics.map((diagnostic) => renderBlock(seenFrom(cwd, diagnostic), paint));
-  const errors = diagnostics.filter(({ severity }) => severity === "error").length;
-  const counts = [count(errors, "error"), count(diagnostics.length - errors, "warning")].filter(
-    (text) => text !== "",
-  );
-  return blocks.length === 0 ? "" : `${blocks.join("\n")}\n${counts.join(", ")}\n`;
+/** Code frames, errors first. Files under `cwd` are named from there. `omitted`: found beside `diagnostics`. */
+export function renderText(
+  diagnostics: readonly Diagnostic[],
+  color: boolean,
+  cwd = process.cwd(),
+  omitted?: Readonly<Omitted>,
+): string {
+  const paint = color ? COLORS : PLAIN;
+  const all = {
+    errors: diagnostics.filter(({ severity }) => severity === "error"),
+    warnings: diagnostics.filter(({ severity }) => severity === "warning"),
+    ...(omitted === undefined ? {} : { omitted }),
+  };
+  const { errors, warnings, omitted: rest } = printed(all);
+  const blocks = [...errors, ...warnings].map((diagnostic) => renderBlock(seenFrom(cwd, diagnostic), paint));
+  if (blocks.length === 0) return "";
+  const counts = [
+    count(errors.length + rest.errors, "error"),
+    count(warnings.length + rest.warnings, "warning"),
+  ].filter((text) => text !== "");
+  const more = omittedText(rest);
+  return `${blocks.join("\n")}\n${counts.join(", ")}${more === undefined ? "" : ` (${more})`}\n`;
 }
 
 function renderBlock(diagnostic: Diagnostic, paint: typeof PLAIN): string {
@@ -52,13 +95,15 @@ const FRAME_CHARACTERS_MAX = 160;
 const FRAME_CHARACTERS_BEFORE = 60;
 
 /** A long line is cut around what is meant. Tabs stay tabs under themselves, so that the marks stand right. */
-function cutFrame(frame: { readonly text: string; readonly length: number }, column: number): Frame {
+function cutFrame(frame: NonNullable<Diagnostic["frame"]>, column: number): Frame {
+  const { offset = 0 } = frame;
+  const at = column - 1 - offset;
   const isLong = frame.text.length > FRAME_CHARACTERS_MAX;
-  const start = isLong ? Math.max(0, column - 1 - FRAME_CHARACTERS_BEFORE) : 0;
+  const start = isLong ? Math.max(0, at - FRAME_CHARACTERS_BEFORE) : 0;
   const text = frame.text.slice(start, start + FRAME_CHARACTERS_MAX);
-  const before = text.slice(0, column - 1 - start).replace(/[^\t]/g, " ");
+  const before = text.slice(0, at - start).replace(/[^\t]/g, " ");
   const length = Math.max(1, Math.min(frame.length, text.length - before.length));
-  const [head, tail] = [start > 0 ? "…" : "", start + text.length < frame.text.length ? "…" : ""];
+  const [head, tail] = [offset + start > 0 ? "…" : "", start + text.length < frame.text.length ? "…" : ""];
   return { text: `${head}${text}${tail}`, marks: `${head === "" ? "" : " "}${before}${"^".repeat(length)}` };
 }
 
@@ -76,23 +121,32 @@ function count(number: number, noun: string): string {
 }
 
 /** CONTRACT section 13's shape. */
-export function renderJson({ errors, warnings }: Findings, cwd: string): string {
+export function renderJson(findings: Findings, cwd: string): string {
+  const { errors, warnings, omitted } = printed(findings);
   const plain = (diagnostic: Diagnostic) => {
     const { code, message, file, line, column, path, suggestion, help } = seenFrom(cwd, diagnostic);
     return { code, message, file, line, column, path, suggestion: suggestion ?? help ?? null };
   };
-  const report = { ok: errors.length === 0, errors: errors.map(plain), warnings: warnings.map(plain) };
+  const report = {
+    ok: errors.length === 0,
+    errors: errors.map(plain),
+    warnings: warnings.map(plain),
+    ...(omittedText(omitted) === undefined ? {} : { omitted }),
+  };
   return `${JSON.stringify(report, null, 2)}\n`;
 }
 
 /** Workflow commands: each becomes a remark at its line of a pull request. */
-export function renderGithub({ errors, warnings }: Findings, cwd: string): string {
+export function renderGithub(findings: Findings, cwd: string): string {
+  const { errors, warnings, omitted } = printed(findings);
   const lines = [...errors, ...warnings].map((diagnostic) => {
     const { code, severity, message, file, line, column } = seenFrom(cwd, diagnostic);
     const help = helpOf(diagnostic);
     const place = `file=${property(file)},line=${line},col=${column},title=${property(code)}`;
     return `::${severity} ${place}::${escaped(help === undefined ? message : `${message} (${help})`)}`;
   });
+  const more = omittedText(omitted);
+  if (more !== undefined) lines.push(`::notice title=sluice validate::${escaped(more)}`);
   return lines.map((line) => `${line}\n`).join("");
 }
 
@@ -105,7 +159,8 @@ function property(text: string): string {
 }
 
 /** SARIF 2.1.0, for code scanning. */
-export function renderSarif({ errors, warnings }: Findings, cwd: string): string {
+export function renderSarif(findings: Findings, cwd: string): string {
+  const { errors, warnings, omitted } = printed(findings);
   const all = [...errors, ...warnings].map((diagnostic) => seenFrom(cwd, diagnostic));
   const rules = [...new Set(all.map(({ code }) => code))].map((code) => {
     const { title, explanation } = CODES[code];
@@ -124,11 +179,12 @@ export function renderSarif({ errors, warnings }: Findings, cwd: string): string
       },
     ],
   }));
+  const more = omittedText(omitted);
   const driver = { name: "sluice", rules };
   const log = {
     version: "2.1.0",
     $schema: "https://json.schemastore.org/sarif-2.1.0.json",
-    runs: [{ tool: { driver }, results }],
+    runs: [{ tool: { driver }, results, ...(more === undefined ? {} : { properties: { omitted } }) }],
   };
   return `${JSON.stringify(log, null, 2)}\n`;
 }

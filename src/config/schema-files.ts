@@ -1,6 +1,7 @@
 /** `{$ref: ./schemas/order.json}`: a JSON Schema in a file of its own, put in the place of the reference. */
 import { dirname, resolve } from "node:path";
 import { load, type PartReader } from "./merge.ts";
+import { OUTSIDE_HELP } from "./root.ts";
 import { Source } from "./source.ts";
 import { isPlainMap, type PlainMap, type Spot } from "./tree.ts";
 
@@ -55,7 +56,7 @@ function filePath(schema: PlainMap): string | undefined {
 }
 
 function readSchema(path: string, spot: Spot, reader: PartReader): { readonly schema: unknown } | undefined {
-  const { tree, sources, reporter, mayBeUnset } = reader;
+  const { tree, sources, reporter } = reader;
   const owner = tree.valueRange(spot)?.source;
   if (owner === undefined || tree.reference(spot.container, spot.key)?.isPlaceholder === true)
     return undefined;
@@ -65,7 +66,8 @@ function readSchema(path: string, spot: Spot, reader: PartReader): { readonly sc
     const file = load(absolute, { ...reader, state: { isWhole: true } });
     return file === undefined ? undefined : { schema: file.plain() };
   }
-  const help = mayBeUnset ? undefined : "paths are relative to this file";
-  reporter.report("E0202", spot, `schema file \`${path}\` ${source.unreadable}`, { help });
+  const code = source.isOutside ? "E0011" : "E0202";
+  const help = source.isOutside ? OUTSIDE_HELP : "paths are relative to this file";
+  reporter.report(code, spot, `schema file \`${path}\` ${source.unreadable}`, { help });
   return undefined;
 }

@@ -2,18 +2,33 @@
  * The files a configuration is read from: each read once, hashed, remembered for the watcher. Knows nothing of YAML.
  */
 import { createHash } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
-import { maskedLine } from "./mask.ts";
+import { LineMask } from "./mask.ts";
+import { type ConfigRoot, type Place, type ReadScope, readRegularFile, type Unreadable } from "./root.ts";
+
+export type { Unreadable } from "./root.ts";
 
 const FILE_BYTES_MAX = 32 * 1024 * 1024;
+/** All files together. */
+const READ_BYTES_MAX = 256 * 1024 * 1024;
 const FILES_MAX = 20_000;
+
+/** Of a longer line only what is around the column is shown. */
+const LINE_CHARACTERS_MAX = 400;
+const CHARACTERS_BEFORE = 120;
+
+/** A piece of a line, secrets hidden. */
+export interface ShownLine {
+  readonly text: string;
+  /** Characters of the line before `text`. */
+  readonly offset: number;
+}
 
 /** One file's text. */
 export class Source {
   /** Absolute. */
   readonly path: string;
   readonly text: string;
-  #lines: readonly string[] | undefined;
+  #mask: LineMask | undefined;
   #starts: readonly number[] | undefined;
 
   constructor(path: string, text: string) {
@@ -35,10 +50,13 @@ export class Source {
     return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
   }
 
-  /** A line as it may be shown: secrets hidden. `line` counts from 1. */
-  shownLine(line: number): string {
-    this.#lines ??= this.text.split(/\r?\n/);
-    return maskedLine(this.#lines, line - 1);
+  /** A line as it may be shown, cut around `column` when it is long. Both count from 1. */
+  shownLine(line: number, column: number): ShownLine {
+    this.#mask ??= new LineMask(this.text.split(/\r?\n/));
+    const masked = this.#mask.line(line - 1);
+    if (masked.length <= LINE_CHARACTERS_MAX) return { text: masked, offset: 0 };
+    const offset = Math.max(0, column - 1 - CHARACTERS_BEFORE);
+    return { text: masked.slice(offset, offset + LINE_CHARACTERS_MAX), offset };
   }
 }
 
@@ -46,11 +64,6 @@ function lineStarts(text: string): readonly number[] {
   const starts = [0];
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
   return starts;
-}
-
-/** Why a file could not be read, in words that follow its name. */
-export interface Unreadable {
-  readonly unreadable: string;
 }
 
 /**
@@ -75,8 +88,13 @@ export function contentDigest(bytes: Uint8Array): string {
 }
 
 export interface Sources {
-  /** Reads a file by its absolute path; a second time answers from memory. A file not found is watched as well. */
-  read(path: string): Source | Unreadable;
+  /** The folder that everything read must stay inside. */
+  readonly root: ConfigRoot;
+  /**
+   * Reads a regular file by its absolute path; a second time answers from memory. A file not found is watched as well,
+   * one out of scope is neither opened nor watched. Default scope: "root".
+   */
+  read(path: string, scope?: ReadScope): Source | Unreadable;
   /** Notes a directory whose entries matter, not its files' text alone, and the names of those it has. */
   watchDirectory(path: string, names: readonly string[]): void;
   files(): readonly string[];
@@ -87,32 +105,55 @@ export interface Sources {
   hash(): string;
 }
 
-export function openSources(): Sources {
+export function openSources(root: ConfigRoot): Sources {
   const read = new Map<string, Source | Unreadable>();
+  const places = new Map<string, Place>();
   const digests = new Map<string, string>();
   const directories = new Map<string, readonly string[]>();
   const hash = createHash("sha256");
+  let bytesLeft = READ_BYTES_MAX;
+
+  function placeOf(path: string, scope: ReadScope): Place {
+    const key = `${scope}\0${path}`;
+    const known = places.get(key);
+    if (known !== undefined) return known;
+    const place = root.resolve(path, scope);
+    places.set(key, place);
+    return place;
+  }
+
+  function readPlace(path: string, real: string): Source | Unreadable {
+    if (read.size >= FILES_MAX) return { unreadable: `is one of more than ${FILES_MAX} files` };
+    const bytes = bytesOf(real);
+    if ("unreadable" in bytes) return bytes;
+    bytesLeft -= bytes.length;
+    if (bytesLeft < 0) return { unreadable: `exceeds the ${READ_BYTES_MAX} bytes of all files together` };
+    digests.set(path, contentDigest(bytes));
+    const source = sourceOf(path, bytes);
+    if (source instanceof Source) hash.update(`${Buffer.byteLength(source.text)}:`).update(source.text);
+    return source;
+  }
+
+  const watched = () => [...read].filter(([, outcome]) => !("isUnwatched" in outcome)).map(([path]) => path);
   return {
-    read(path) {
+    root,
+    read(path, scope = "root") {
+      const place = placeOf(path, scope);
+      if ("isOutside" in place) return place;
       const known = read.get(path);
       if (known !== undefined) return known;
-      const outcome =
-        read.size < FILES_MAX
-          ? readText(path, digests)
-          : { unreadable: `is one of more than ${FILES_MAX} files` };
-      const source = typeof outcome === "string" ? new Source(path, outcome) : outcome;
-      if (source instanceof Source) hash.update(`${Buffer.byteLength(source.text)}:`).update(source.text);
-      read.set(path, source);
-      return source;
+      const outcome = "unreadable" in place ? place : readPlace(path, place.real);
+      read.set(path, outcome);
+      return outcome;
     },
     watchDirectory(path, names) {
       directories.set(path, names);
     },
-    files: () => [...read.keys()],
+    files: watched,
     directories: () => [...directories.keys()],
     fingerprint: () =>
       fingerprintOf(
-        [...read.keys()].map((path) => [path, digests.get(path)]),
+        watched().map((path) => [path, digests.get(path)]),
         directories,
       ),
     hash: () => hash.copy().digest("hex"),
@@ -121,13 +162,17 @@ export function openSources(): Sources {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-function readText(path: string, digests: Map<string, string>): string | Unreadable {
+function sourceOf(path: string, bytes: Uint8Array): Source | Unreadable {
   try {
-    const { size } = statSync(path);
-    if (size > FILE_BYTES_MAX) return { unreadable: `is larger than ${FILE_BYTES_MAX} bytes` };
-    const bytes = readFileSync(path);
-    digests.set(path, contentDigest(bytes));
-    return utf8.decode(bytes); // Drops a byte order mark.
+    return new Source(path, utf8.decode(bytes)); // Drops a byte order mark.
+  } catch {
+    return { unreadable: "is not UTF-8 text" };
+  }
+}
+
+function bytesOf(real: string): Uint8Array | Unreadable {
+  try {
+    return readRegularFile(real, FILE_BYTES_MAX);
   } catch (error) {
     return { unreadable: reasonOf(error) };
   }
@@ -137,6 +182,6 @@ function reasonOf(error: unknown): string {
   const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
   if (code === "ENOENT" || code === "ENOTDIR") return "does not exist";
   if (code === "EACCES" || code === "EPERM") return "may not be read";
-  if (code === "EISDIR") return "is a directory";
-  return code === "ERR_ENCODING_INVALID_ENCODED_DATA" ? "is not UTF-8 text" : "cannot be read";
+  if (code === "ENXIO") return "is not a regular file";
+  return "cannot be read";
 }

@@ -1,10 +1,14 @@
 /** The nearest of some known names to one that is not known: what a typing mistake meant. */
 
+/** Longer words are not typed by hand. */
+const WORD_CHARACTERS_MAX = 200;
+
 /**
  * Returns the candidate that is fewest edits away (insert, delete, replace, swap of neighbours), or undefined when
  * none is within a third of the word's length.
  */
 export function nearestName(word: string, candidates: Iterable<string>): string | undefined {
+  if (word.length > WORD_CHARACTERS_MAX) return undefined;
   const wanted = word.toLowerCase();
   let best: string | undefined;
   let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;
@@ -17,6 +21,14 @@ export function nearestName(word: string, candidates: Iterable<string>): string 
     }
   }
   return best;
+}
+
+const LISTED_MAX = 20;
+
+/** The names for a message, the first of them when there are many. */
+export function listed(names: readonly string[]): string {
+  const more = names.length - LISTED_MAX;
+  return more > 0 ? `${names.slice(0, LISTED_MAX).join(", ")} and ${more} more` : names.join(", ");
 }
 
 /** Damerau-Levenshtein distance in its restricted form: no substring is edited twice. */

@@ -2,6 +2,7 @@
  * A configuration as plain values, and beside it what is known of each value: where it stands, whether a reference
  * made it, whether it was found faulty. Merged and filled copies keep pointing at what they were made of.
  */
+import { slugOf } from "./slug.ts";
 import type { Source } from "./source.ts";
 
 export type Key = string | number;
@@ -53,6 +54,9 @@ interface Derived {
 /** Shorter texts are no secrets, and stand in too many words. */
 const SECRET_CHARACTERS_MIN = 4;
 
+/** Longer ones than any message. */
+const SECRET_CHARACTERS_MAX = 10_000;
+
 const NOTHING_MOVED: ReadonlyMap<Key, Spot> = new Map();
 
 /** Lives as long as one load. */
@@ -61,6 +65,7 @@ export class Tree {
   readonly #derived = new Map<object, Derived>();
   readonly #faults = new Map<object, Set<Key>>();
   readonly #broughtIn = new Map<string, string>();
+  #longestFirst: readonly (readonly [string, string])[] | undefined;
   readonly #references = new Map<object, Map<Key, ReferenceMark>>();
 
   /** Notes where in which file a map or list stands. */
@@ -125,15 +130,22 @@ export class Tree {
     return this.#references.get(origin.container)?.get(origin.key);
   }
 
-  /** Notes a text that came from outside the files: it may be a secret, wherever it turns up. */
+  /** Notes a text that came from outside the files: it may be a secret, in whatever form it turns up. */
   broughtIn(text: string, reference: string): void {
-    if (text.length >= SECRET_CHARACTERS_MIN) this.#broughtIn.set(text, reference);
+    if (text.length > SECRET_CHARACTERS_MAX || this.#broughtIn.has(text)) return;
+    const forms = [text, text.trim(), text.toLowerCase(), slugOf(text), JSON.stringify(text).slice(1, -1)];
+    for (const form of forms) {
+      if (form.length >= SECRET_CHARACTERS_MIN) this.#broughtIn.set(form, reference);
+    }
+    this.#longestFirst = undefined;
   }
 
   /** The same text with everything from outside the files replaced by the reference that brought it in. */
   scrubbed(text: string): string {
+    // Longest first: one secret may be the beginning of another.
+    this.#longestFirst ??= [...this.#broughtIn].sort(([a], [b]) => b.length - a.length);
     let clean = text;
-    for (const [secret, reference] of this.#broughtIn) {
+    for (const [secret, reference] of this.#longestFirst) {
       if (clean.includes(secret)) clean = clean.replaceAll(secret, () => reference);
     }
     return clean;

@@ -30,6 +30,8 @@ export interface GatewayOptions extends PlatformOptions {
   /** File or directory. */
   readonly configPath: string;
   readonly overlays?: readonly string[];
+  /** What the configuration's files must stay inside. Default: the folder of `configPath`. */
+  readonly root?: string | undefined;
   /** Where `${env:…}` looks. Default: the process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** False: no file is watched, whatever `reload.watch` of the configuration says. */
@@ -75,6 +77,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 function requestOf(options: GatewayOptions): LoadRequest {
   return {
     path: options.configPath,
+    root: options.root,
     overlays: options.overlays ?? [],
     env: { ...(options.env ?? process.env) },
     secrets: "resolve",

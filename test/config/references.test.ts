@@ -1,6 +1,7 @@
 /** References: what is replaced, what is left alone, where the error stands, and what goes without secrets. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { verifies } from "../spec/verifies.ts";
 import { brief, errorsOf, folderOf, loaded, projectOf } from "./kit.ts";
 
 const promptOf = (value: string) =>
@@ -100,3 +101,29 @@ test("an overlay can take a reference's place, which then need not resolve", asy
   const { config } = await folder.load({ overlays: [folder.path("o.yaml")] });
   assert.equal(config?.projects[0]?.endpoints[0]?.prompt, "Fixed.");
 });
+
+verifies(
+  ["config.no-secrets"],
+  "without secrets, missing prompts, templates and schemas are errors, and missing secrets are not",
+  async (t) => {
+    const folder = folderOf(t, {
+      "gateway.config.yaml": projectOf(`    credentials:
+      - { name: c, provider: openai, api_key: "\${file:/run/secrets/none}", base_url: "\${env:URL}" }
+    endpoints:
+      - name: A
+        provider: openai
+        model: m
+        credential: c
+        prompt: "\${file:gone.md}"
+        user_prompt_template: "\${file:gone.txt}"
+        description: "\${file:gone.txt}"
+        input_schema: { $ref: gone.json }
+`),
+    });
+    const { errors } = await folder.load({ secrets: "skip" });
+    assert.deepEqual(
+      errors.map(({ code, path }) => `${code} ${path.split(".").at(-1)}`),
+      ["E0202 prompt", "E0202 user_prompt_template", "E0202 description", "E0202 $ref"],
+    );
+  },
+);

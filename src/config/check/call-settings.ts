@@ -2,7 +2,7 @@
 
 import type { FilledCallSettings, FilledCredential, FilledProject, FilledTemplate } from "../filled.ts";
 import type { KnownPlugin } from "../plugins.ts";
-import { nearestName } from "../suggest.ts";
+import { listed, nearestName } from "../suggest.ts";
 import type { Spot } from "../tree.ts";
 import { type Check, each, isAbsent, reportUnknownPlugin, under } from "./context.ts";
 import { checkModelSettings } from "./model-settings.ts";
@@ -64,9 +64,10 @@ function checkChoice(check: Check, settings: FilledCallSettings, spot: Spot, nam
     return;
   }
   if (names.templates.has(template) || !names.isWhole) return;
-  const suggestion = nearestName(template, [...names.templates.keys()]);
   const message = `unknown provider template \`${template}\``;
-  check.report("E0304", under(settings, "provider_template", spot), message, { suggestion });
+  check.report("E0304", under(settings, "provider_template", spot), message, () => ({
+    suggestion: nearestName(template, names.templates.keys()),
+  }));
 }
 
 function checkManualChoice(
@@ -111,10 +112,13 @@ function checkBareAccess(
   }: { readonly names: ProjectNames; readonly provider: string; readonly plugin: KnownPlugin },
 ): void {
   if (plugin.needsApiKey !== false) {
-    const fitting = credentialsOf(provider, names);
     const message = `provider \`${provider}\` needs a key, and no \`credential\` is given`;
-    const advice = fitting.length === 0 ? `add a credential of \`${provider}\` to the project` : undefined;
-    check.report("E0312", spot, message, { suggestion: fitting[0], help: advice });
+    check.report("E0312", spot, message, () => {
+      const [suggestion] = credentialsOf(provider, names);
+      const help =
+        suggestion === undefined ? `add a credential of \`${provider}\` to the project` : undefined;
+      return { suggestion, help };
+    });
   } else if (plugin.hasBaseUrl === false && (check.config.providers[provider]?.base_url ?? null) === null) {
     const message = `provider \`${provider}\` has no address: give \`providers.${provider}.base_url\` or a credential`;
     check.report("E0317", spot, message);
@@ -137,10 +141,12 @@ export function checkCredential(
     (key) => key != null && check.plugins.find("provider", key) !== undefined,
   );
   if (!areKnown || owner === provider) return; // An unknown provider is reported where it is named.
-  const fitting = credentialsOf(provider, names);
   const message = `credential \`${credential}\` belongs to provider \`${owner}\`, not to \`${provider}\``;
-  const help = fitting.length === 0 ? `the project has no credential of \`${provider}\`` : undefined;
-  check.report("E0302", spot, message, { suggestion: fitting[0], help });
+  check.report("E0302", spot, message, () => {
+    const [suggestion] = credentialsOf(provider, names);
+    const help = suggestion === undefined ? `the project has no credential of \`${provider}\`` : undefined;
+    return { suggestion, help };
+  });
 }
 
 function credentialsOf(key: string | null | undefined, names: ProjectNames): readonly string[] {
@@ -149,11 +155,10 @@ function credentialsOf(key: string | null | undefined, names: ProjectNames): rea
 
 function reportUnknownCredential(check: Check, spot: Spot, name: string, names: ProjectNames): void {
   if (!names.isWhole) return;
-  const known = [...names.credentials.keys()];
-  const suggestion = nearestName(name, known);
-  const help = known.length === 0 ? "the project has no credentials" : `known: ${known.join(", ")}`;
-  check.report("E0301", spot, `unknown credential \`${name}\``, {
-    suggestion,
-    help: suggestion === undefined ? help : undefined,
+  check.report("E0301", spot, `unknown credential \`${name}\``, () => {
+    const known = [...names.credentials.keys()];
+    const suggestion = nearestName(name, known);
+    const help = known.length === 0 ? "the project has no credentials" : `known: ${listed(known)}`;
+    return { suggestion, help: suggestion === undefined ? help : undefined };
   });
 }

@@ -1,6 +1,6 @@
 /** What the checks share: the filled configuration, who knows plugins, and one way to report. */
 import type { Code } from "../codes.ts";
-import type { Details } from "../diagnostic.ts";
+import type { DetailsOf } from "../diagnostic.ts";
 import type { FilledConfig } from "../filled.ts";
 import type { PluginKind, PluginLookup } from "../plugins.ts";
 import { nearestName } from "../suggest.ts";
@@ -13,7 +13,7 @@ export interface Check extends Validation {
   /** False when a plugin module failed: what it would have registered is not unknown. */
   readonly pluginsAreWhole: boolean;
   /** Reports, unless the value stands in for a reference that counts as given. */
-  report(code: Code, spot: Spot, message: string, details?: Details): void;
+  report(code: Code, spot: Spot, message: string, details?: DetailsOf): void;
 }
 
 /** Items of a list with their spots; those that were reported and taken out are passed over. */
@@ -65,7 +65,7 @@ export function reportUnknownPlugin(
   { name, names = check.plugins.names(kind), at = "value" }: UnknownPlugin,
 ): void {
   if (!check.pluginsAreWhole) return;
-  const suggestion = nearestName(name, names);
+  const suggestion = check.tree.reference(spot.container, spot.key) ? undefined : nearestName(name, names);
   const help = suggestion === undefined ? `known: ${names.join(", ")}` : undefined;
   const code = kind === "provider" ? "E0303" : "E0305";
   check.report(code, spot, `unknown ${kind} \`${name}\``, { suggestion, help, at });

@@ -172,9 +172,9 @@ function checkProxies(check: Check, project: FilledProject, parent: Spot): void 
     const name = proxy.oauth_connection;
     if (name === null || known.includes(name) || !isWhole) continue;
     const message = `unknown OAuth connection \`${name}\``;
-    check.report("E0306", under(proxy, "oauth_connection", spot), message, {
+    check.report("E0306", under(proxy, "oauth_connection", spot), message, () => ({
       suggestion: nearestName(name, known),
-    });
+    }));
   }
 }
 

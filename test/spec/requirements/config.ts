@@ -96,6 +96,10 @@ export const CONFIG = {
     "config.endpoint.template-overrides":
       "An endpoint with a template has its own temperature, top_p, max tokens.",
   }),
+  ...rules("CONTRACT 15", {
+    "config.test-files":
+      "`*.test.yaml` and `*.test.yml` are never parts of a configuration and match no include.",
+  }),
   ...rules("CONTRACT 4", {
     "config.schema.slow": "A schema that takes over 2 s to compile is refused at load.",
   }),
@@ -103,6 +107,17 @@ export const CONFIG = {
     "config.override.git-wins": "An override goes when git changes the value it replaced.",
     "config.override.revocation": "A revocation is not undone by an override's end.",
     "config.secret.fingerprint": "APIs and plans show a secret's fingerprint, never the secret.",
+    "config.root.inside": "Includes, prompts, schemas and plugin files outside the root are refused.",
+    "config.root.links": "A symbolic link that leads out of the root is refused.",
+    "config.root.hidden": "No diagnostic shows the contents of a refused file.",
+    "config.root.option": "The root is the folder of the first file, or `--root`.",
+    "config.root.mounted": "`${file:…}` in a field that holds a secret may name an absolute path anywhere.",
+    "config.files.regular": "Only regular files are read; devices, pipes and folders are errors.",
+    "config.include.linear":
+      "Patterns of `include` are matched in linear time over a bounded number of folders.",
+    "config.error.bounded": "At most 200 diagnostics are printed, with a count of the rest.",
+    "config.no-secrets":
+      "Without secrets a reference counts as given, but prompts, templates and schemas are still read.",
     "config.control-plane": "`control_plane.tokens` open the control plane and the console.",
   }),
 };

@@ -1,0 +1,28 @@
+/**
+ * Which fields hold secrets and which hold texts, by the keys on the way to them. A secret may be mounted outside the
+ * root and be absent in CI; a text is part of the configuration itself.
+ */
+import { isSensitiveKey } from "./mask.ts";
+import type { Spot } from "./tree.ts";
+
+const TEXT_KEYS: ReadonlySet<Spot["key"]> = new Set([
+  ...["prompt", "user_prompt_template", "description", "input_schema", "output_schema"],
+  ...["include", "plugins"],
+]);
+
+/** Credentials, tokens, headers, and URLs, which may carry a user and a password. */
+export function isSecretField(spot: Spot): boolean {
+  for (let at: Spot | undefined = spot; at !== undefined; at = at.parent) {
+    if (typeof at.key === "string" && isSensitiveKey(at.key)) return true;
+  }
+  return spot.key === "url";
+}
+
+/** Prompts, templates, descriptions, schemas: what they refer to must be there even without secrets. */
+export function isTextField(spot: Spot): boolean {
+  if (isSecretField(spot)) return false;
+  for (let at: Spot | undefined = spot; at !== undefined; at = at.parent) {
+    if (TEXT_KEYS.has(at.key)) return true;
+  }
+  return false;
+}
