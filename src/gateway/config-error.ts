@@ -20,6 +20,13 @@ export function loadDiagnostic(file: string): Diagnostic {
   return { code: "E0901", severity: "error", message, file, line: 1, column: 1, path: "" };
 }
 
+/** No load saw one revision of the files. */
+export function unsteadyDiagnostic(file: string, attempts: number): Diagnostic {
+  const message = `the files changed while they were read, ${attempts} times in a row`;
+  const help = "change them at once: with git, by renaming a folder or link into place, or by a ConfigMap";
+  return { code: "E0902", severity: "error", message, file, line: 1, column: 1, path: "", help };
+}
+
 /** The demo token is public: no reload makes it work beyond loopback, as no start does. */
 export function demoDiagnostic(file: string, host: string): Diagnostic {
   const message = `the configuration has the demo token, which is public, and the gateway listens on ${host}`;

@@ -22,9 +22,10 @@ import { ConfigError } from "./config-error.ts";
 import { generationsAlive, type LiveGeneration } from "./generation.ts";
 import { Leases } from "./leases.ts";
 import { LiveConfig } from "./live-config.ts";
-import { type Loaded, load } from "./load.ts";
+import type { Loaded } from "./load.ts";
 import { createPlatform, type GatewayPlatform, type PlatformOptions } from "./platform.ts";
 import { Reloader, type ReloadOutcome } from "./reloader.ts";
+import { SteadyLoads } from "./steady-load.ts";
 
 export interface GatewayOptions extends PlatformOptions {
   /** File or directory. */
@@ -59,7 +60,7 @@ export type { ReloadOutcome } from "./reloader.ts";
 
 /** Loads and compiles; nothing listens yet. Rejects with ConfigError. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  const loaded = await load(requestOf(options));
+  const loaded = await new SteadyLoads().load(requestOf(options));
   if (loaded.config === undefined || loaded.errors.length > 0) {
     throw new ConfigError(loaded.errors, loaded.warnings);
   }

@@ -6,27 +6,33 @@ import type { Worker } from "node:worker_threads";
 import { startThread } from "../base/thread.ts";
 import { loadRegistry } from "../compile/registry.ts";
 import type { LoadOutcome, LoadRequest } from "../config/load.ts";
-import type { Clock, Timer } from "../plugin/index.ts";
+import type { Clock, Logger, Timer } from "../plugin/index.ts";
 import type { Loaded } from "./load.ts";
+import type { LoadProgress } from "./steady-load.ts";
 
 /** An idle thread costs 30 MB: it is kept only while reloads follow each other. */
 const IDLE_MS = 5_000;
 /** A thread that has said nothing for longer is stuck: it is terminated, and the load fails. */
 export const LOAD_TIMEOUT_MS = 10_000;
 
-/** What the worker sends back; `error` when it could not even try. */
-export type WorkerAnswer = { readonly outcome: LoadOutcome } | { readonly error: string };
+/** What the worker sends: any number of steps, then the outcome, or an `error` when it could not even try. */
+export type WorkerAnswer =
+  | { readonly progress: LoadProgress }
+  | { readonly outcome: LoadOutcome }
+  | { readonly error: string };
 
 export class Loader {
   readonly #clock: Clock;
+  readonly #log: Logger;
   #worker: Worker | undefined;
   #idle: Timer | undefined;
   /** Fails the load that is under way. */
   #abort: ((cause: Error) => void) | undefined;
   #closed = false;
 
-  constructor(clock: Clock) {
+  constructor({ clock, log }: { readonly clock: Clock; readonly log: Logger }) {
     this.#clock = clock;
+    this.#log = log;
   }
 
   /** One at a time: the caller waits for each load before the next. Rejects when the thread dies or is stuck. */
@@ -55,7 +61,7 @@ export class Loader {
     if (this.#worker !== undefined) this.#end(this.#worker);
   }
 
-  #ask(worker: Worker, request: LoadRequest): Promise<WorkerAnswer> {
+  #ask(worker: Worker, request: LoadRequest): Promise<Exclude<WorkerAnswer, { progress: unknown }>> {
     return new Promise((resolve, reject) => {
       const settled = (then: () => void): void => {
         timer.cancel();
@@ -66,15 +72,29 @@ export class Loader {
         then();
       };
       const fail = (error: Error): void => settled(() => reject(error));
-      const timer = this.#clock.after(LOAD_TIMEOUT_MS, () =>
-        fail(new Error(`the loader thread was stuck for ${LOAD_TIMEOUT_MS / 1000} s and was terminated`)),
-      );
+      const armed = (): Timer =>
+        this.#clock.after(LOAD_TIMEOUT_MS, () =>
+          fail(new Error(`the loader thread was stuck for ${LOAD_TIMEOUT_MS / 1000} s and was terminated`)),
+        );
+      let timer = armed();
       this.#abort = fail;
-      worker.once("message", (answer: WorkerAnswer) => settled(() => resolve(answer)));
+      worker.on("message", (answer: WorkerAnswer) => {
+        if (!("progress" in answer)) return settled(() => resolve(answer));
+        timer.cancel();
+        timer = armed();
+        this.#tell(answer.progress);
+      });
       worker.once("error", fail);
       worker.once("exit", () => fail(new Error("the loader thread ended")));
       worker.postMessage(request);
     });
+  }
+
+  #tell(progress: LoadProgress): void {
+    if ("waitingFor" in progress)
+      this.#log.info({ locks: progress.waitingFor }, "reload waits until git has released its lock");
+    else if (progress.attempt > 1)
+      this.#log.info({ attempt: progress.attempt }, "files changed while they were read, reading them again");
   }
 
   #end(worker: Worker): void {

@@ -62,7 +62,7 @@ export class Reloader {
   constructor(options: ReloaderOptions) {
     this.#options = options;
     const { clock } = options.platform;
-    this.#loader = new Loader(clock);
+    this.#loader = new Loader(options.platform);
     if (options.watch) {
       this.#watch = new ConfigWatch({ clock, changed: async () => void (await this.reload()) });
     }

@@ -34,6 +34,9 @@ export const RUNNING = {
     "reload.rename": "An editor's rename-save is noticed.",
     "reload.burst": "Many changes at once settle into one reload.",
     "reload.configmap": "A Kubernetes ConfigMap's `..data` swap is noticed, every time.",
+    "reload.checkout": "Half a git checkout never goes live: a reload waits for git's lock.",
+    "reload.steady":
+      "Files that change while they are read are read again, so that a load sees one revision.",
     "reload.watch-off": "With `reload.watch: false` no file is watched; explicit reloads work.",
     "reload.overrides": "A revocation takes effect at once, whatever a reload is waiting for.",
     "reload.setup-deadline": "A plugin's `setup` that takes over 10 s rejects the reload.",
