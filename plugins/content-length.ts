@@ -20,6 +20,7 @@ export default defineGuardrail<Options>({
   setup({ max }) {
     return {
       window: 0,
+      subject: "call",
       judge(_text, about) {
         const n = about.totalCharacters;
         if (n <= max) return undefined;

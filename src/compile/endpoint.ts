@@ -168,12 +168,17 @@ function guardrail(context: CompileContext, use: GuardrailUse): MaybePromise<Pla
   if (plugin === undefined) throw new Error(`there is no guardrail '${use.use}'`);
   const { clock, log } = context.platform;
   // Equal uses are one, wherever they stand.
-  const { at, ...known } = use;
+  const { at, ...others } = use;
+  const judgedCharactersMax = context.config.server.max_judged_characters;
+  const known = { ...others, judgedCharactersMax };
   return context.at(at, () =>
     context.lease.take<Placed>(plugin, known, {
       make: () =>
         andThen(setUp(context, plugin, use), (made) => {
-          const hooks = guardrailHooks({ name: plugin.name, guardrail: made, use, clock, log });
+          const hooks = guardrailHooks({
+            ...{ name: plugin.name, guardrail: made, use, judgedCharactersMax },
+            ...{ clock, log },
+          });
           return place(STAGES.indexOf("guard"), plugin.name, hooks);
         }),
       close: (placed) => placed.close(),

@@ -1,4 +1,4 @@
-/** Carries out what guardrails say of a text: replaces spans of it. */
+/** Carries out what guardrails say of a text: replaces spans of it, all at once or as far as a piece of it settles them. */
 import type { Edit } from "../plugin/index.ts";
 
 /** The text with its spans replaced. `edits`: ascending, not overlapping. */
@@ -10,4 +10,53 @@ export function edited(text: string, edits: readonly Edit[]): string {
     at = edit.end;
   }
   return out + text.slice(at);
+}
+
+/** A judged piece of a longer text. */
+export interface Piece {
+  readonly text: string;
+  /** What precedes it is settled already. */
+  readonly from: number;
+  /** What follows it may still become part of a match. */
+  readonly to: number;
+  /** More text follows the piece. */
+  readonly partial: boolean;
+}
+
+/** The edits that no further text can change, and up to where the piece is settled by them. */
+export function settledEdits(
+  edits: readonly Edit[],
+  { text, from, to, partial }: Piece,
+): { readonly edits: readonly Edit[]; readonly to: number } {
+  let settled = Math.max(from, to);
+  const inside: Edit[] = [];
+  for (const edit of edits) {
+    const isInsertion = edit.start === edit.end;
+    if (edit.end < from || (edit.end === from && !isInsertion)) continue;
+    // A match that the cut would split may still grow: it waits whole.
+    if (edit.end > settled && edit.start < settled) settled = Math.max(from, edit.start);
+    if (edit.start >= settled && (partial || !isInsertion)) break;
+    inside.push({ ...edit, start: Math.max(edit.start, from) });
+  }
+  if (partial && isHighSurrogate(text.charCodeAt(settled - 1)) && settled > from) settled--;
+  return { edits: inside, to: settled };
+}
+
+const WORD_UNIT = /[\p{L}\p{M}\p{N}\p{Cs}_]/u;
+
+/**
+ * Settled text is judged again as context of what follows: it must not begin inside a word, whose other end would be
+ * taken for a word. Returns the first place from `start` on that does not.
+ */
+export function wholeWordsFrom(text: string, start: number, end: number): number {
+  const isWord = (at: number): boolean => WORD_UNIT.test(text[at] ?? "");
+  if (start === 0 || !isWord(start - 1)) return start;
+  let at = start;
+  while (at < end && isWord(at)) at++;
+  // One word longer than any match: none can stand at its end alone.
+  return at === end ? start : at;
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff;
 }

@@ -1,6 +1,6 @@
 /**
- * Asks a guardrail about one text and says what that comes to. Adds what every guardrail has and none must write:
- * shadow, deadline, fail-closed, verdict records.
+ * Asks a guardrail about one text and carries out its verdict. Adds what every guardrail has and none must write:
+ * shadow, deadline, fail-closed, verdict records, and turns for other calls while a long text is judged.
  */
 import type { GuardrailUse } from "../config/model.ts";
 import type {
@@ -15,39 +15,103 @@ import type {
 } from "../plugin/index.ts";
 import { isPromise, reject } from "../plugin/index.ts";
 import { restorable } from "./guardrail-masks.ts";
+import type { Pace } from "./guardrail-pace.ts";
+import { judgeInPieces } from "./guardrail-pieces.ts";
+import { readVerdict, VerdictError } from "./guardrail-verdict.ts";
 
 /** What a guardrail's use is run with. */
 export interface GuardContext {
   readonly name: string;
   readonly guardrail: Guardrail;
-  readonly use: Pick<GuardrailUse, "on" | "on_error" | "timeout_ms" | "shadow" | "isolate">;
+  readonly use: Pick<GuardrailUse, "on" | "on_error" | "timeout_ms" | "shadow" | "isolate"> &
+    Partial<Pick<GuardrailUse, "roles">>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** `server.max_judged_characters`. Default 4,000,000. */
+  readonly judgedCharactersMax?: number;
 }
+
+/** Default of `server.max_judged_characters`. */
+export const JUDGED_CHARACTERS_MAX = 4_000_000;
 
 /** What acting on a verdict comes to: spans to replace (none: the text stays) or a refusal. */
 export type Judgement = readonly Edit[] | GatewayError;
 
+/** The guardrail gave no verdict: it threw, took too long, or returned something else. */
+export class Failure {
+  readonly cause: unknown;
+
+  constructor(cause: unknown) {
+    this.cause = cause;
+  }
+}
+
+/** No verdict came within `timeout_ms`. */
+export class DeadlineError extends Error {
+  constructor(timeoutMs: number) {
+    super(`no verdict within ${timeoutMs} ms`);
+  }
+}
+
 const NO_EDITS: readonly Edit[] = Object.freeze([]);
 
 /** Asks the guardrail and says what to do. Never throws: a guardrail that fails is dealt with by its `on_error`. */
-export function judge(context: GuardContext, text: string, about: TextAbout): MaybePromise<Judgement> {
-  let verdict: MaybePromise<Verdict>;
-  try {
-    verdict = context.guardrail.judge(text, about);
-  } catch (thrown) {
-    return failed(context, about, thrown);
-  }
+export function judge(
+  context: GuardContext,
+  text: string,
+  about: TextAbout,
+  pace?: Pace,
+): MaybePromise<Judgement> {
+  const verdict = verdictOn(context, text, about, pace);
   if (verdict === undefined) return NO_EDITS;
-  if (!isPromise(verdict)) return act(context, text, about, verdict);
-  return withDeadline(context, verdict).then(
-    (settled) => act(context, text, about, settled),
-    (thrown: unknown) => failed(context, about, thrown),
-  );
+  if (!isPromise(verdict)) return carryOut(context, text, about, verdict);
+  return verdict.then((settled) => carryOut(context, text, about, settled));
 }
 
-function act(context: GuardContext, text: string, about: TextAbout, verdict: Verdict): Judgement {
+/** The guardrail's verdict, of a long text put together from those on its pieces. Never throws. */
+export function verdictOn(
+  context: GuardContext,
+  text: string,
+  about: TextAbout,
+  pace?: Pace,
+): MaybePromise<Verdict | Failure> {
+  const { slice, window, subject } = context.guardrail;
+  const inPieces =
+    slice !== undefined &&
+    typeof window === "number" &&
+    text.length > slice + window &&
+    subject !== "call" &&
+    !context.use.isolate;
+  return inPieces ? judgeInPieces(context, text, about, { slice, window, pace }) : ask(context, text, about);
+}
+
+/** One question to the guardrail. Never throws. */
+export function ask(
+  { guardrail, use, clock }: GuardContext,
+  text: string,
+  about: TextAbout,
+): MaybePromise<Verdict | Failure> {
+  try {
+    const returned: unknown = guardrail.judge(text, about);
+    if (returned === undefined) return undefined;
+    if (!isPromise(returned)) return readVerdict(returned, text);
+    // The deadline of an isolated guardrail is isolate.ts's: a judgement that waits for another has not begun.
+    const settled = use.isolate ? Promise.resolve(returned) : withDeadline(clock, use.timeout_ms, returned);
+    return settled.then((value) => readVerdict(value, text)).catch((thrown: unknown) => new Failure(thrown));
+  } catch (thrown) {
+    return new Failure(thrown);
+  }
+}
+
+/** Records a verdict and turns it into edits or a refusal; of a failure, what `on_error` says. */
+export function carryOut(
+  context: GuardContext,
+  text: string,
+  about: TextAbout,
+  verdict: Verdict | Failure,
+): Judgement {
   if (verdict === undefined) return NO_EDITS;
+  if (verdict instanceof Failure) return failed(context, about, verdict.cause);
   const { shadow } = context.use;
   const { name } = context;
   const { side, exchange } = about;
@@ -77,25 +141,27 @@ function failed(context: GuardContext, about: TextAbout, thrown: unknown): Judge
     side: about.side,
     verdict: "error",
     shadow: use.shadow,
-    reason: thrown instanceof DeadlineError ? "timeout" : "exception",
+    reason: failureReason(thrown),
   });
   if (use.on_error === "allow" || use.shadow) return NO_EDITS;
   return reject(about.side === "input" ? "guardrail_failed" : "answer_guardrail_failed", { name });
 }
 
-/** No verdict came within `timeout_ms`. */
-export class DeadlineError extends Error {}
+function failureReason(thrown: unknown): string {
+  if (thrown instanceof DeadlineError) return "timeout";
+  return thrown instanceof VerdictError ? "invalid verdict" : "exception";
+}
 
-/**
- * Only promises can be given a deadline; a guardrail that blocks the thread is what `isolate` is for, where the deadline
- * is isolate.ts's: a judgement that waited behind such a one has not had its time.
- */
-function withDeadline(context: GuardContext, verdict: Promise<Verdict>): Promise<Verdict> {
-  if (context.use.isolate) return verdict;
+/** Rejects with a DeadlineError when the promise has not settled in time. Any thenable will do. */
+function withDeadline(clock: Clock, timeoutMs: number, returned: Promise<unknown>): Promise<unknown> {
   return new Promise((resolve, fail) => {
-    const timer = context.clock.after(context.use.timeout_ms, () => {
-      fail(new DeadlineError(`no verdict within ${context.use.timeout_ms} ms`));
-    });
-    verdict.then(resolve, fail).finally(() => timer.cancel());
+    const timer = clock.after(timeoutMs, () => fail(new DeadlineError(timeoutMs)));
+    const settle =
+      <T>(pass: (value: T) => void) =>
+      (value: T): void => {
+        timer.cancel();
+        pass(value);
+      };
+    Promise.resolve(returned).then(settle(resolve), settle(fail));
   });
 }

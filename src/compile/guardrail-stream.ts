@@ -13,8 +13,8 @@ import type {
   ToolCallDelta,
 } from "../plugin/index.ts";
 import { andThen, isGatewayError, textChunk } from "../plugin/index.ts";
+import { answerTooLong, guardCalls } from "./guardrail-answer.ts";
 import type { GuardContext } from "./guardrail-judge.ts";
-import { guardCalls } from "./guardrail-texts.ts";
 import { HELD_MAX, heldTooLong, type TextWindow, textWindow } from "./guardrail-window.ts";
 
 export class GuardedStream implements ChunkHook {
@@ -40,7 +40,7 @@ export class GuardedStream implements ChunkHook {
     const { text, toolCalls } = chunk;
     if (this.#gaveUp || (text === "" && toolCalls === undefined)) return chunk;
     const tooLong = toolCalls !== undefined && !this.#hold(toolCalls);
-    const released = tooLong ? heldTooLong() : text === "" ? "" : this.#window.push(text);
+    const released = tooLong ? heldTooLong() : text === "" ? "" : this.#judged(text);
     return andThen(released, (settled) => {
       if (this.#shadow) {
         this.#gaveUp = isGatewayError(settled);
@@ -63,6 +63,11 @@ export class GuardedStream implements ChunkHook {
         return { ...textChunk(text), toolCalls: calls.length === 0 ? undefined : deltasOf(calls) };
       });
     });
+  }
+
+  #judged(text: string): MaybePromise<string | GatewayError> {
+    const characters = this.#window.characters + text.length;
+    return answerTooLong(this.#context, characters) ?? this.#window.push(text);
   }
 
   /** False: there is more of them than may be held. */

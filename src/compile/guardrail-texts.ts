@@ -1,183 +1,167 @@
 /**
- * Takes a guardrail through all that a call says: every text of every message, what comes back from tools, and what
- * tools are asked, on both sides.
+ * The texts of one message that guardrails judge, and how edits get back into it: content, parts, arguments of tool
+ * calls, addresses of images, names and contents of files. Images, sound and binary documents are not read.
  */
-import type {
-  ChatResult,
-  Content,
-  Edit,
-  Exchange,
-  GatewayError,
-  MaybePromise,
-  Message,
-  Role,
-  TextAbout,
-  ToolCall,
-} from "../plugin/index.ts";
-import { andThen, charactersOf, isGatewayError, isPromise } from "../plugin/index.ts";
-import { spokenArguments } from "./guardrail-arguments.ts";
+import type { ContentPart, Edit, FilePart, GatewayError, Message, ToolCall } from "../plugin/index.ts";
+import { reject } from "../plugin/index.ts";
+import { type SpokenArguments, spokenArguments } from "./guardrail-arguments.ts";
 import { edited } from "./guardrail-edits.ts";
-import { type GuardContext, type Judgement, judge } from "./guardrail-judge.ts";
 
-/** Every text of every message in turn; a later guardrail sees what this one masked (CONTRACT section 4). */
-export function guardInput(
-  context: GuardContext,
-  x: Exchange,
-  from: Place = { message: 0, part: 0 },
-): MaybePromise<undefined | GatewayError> {
-  let part = from.part;
-  for (let i = from.message; i < x.messages.length; i++, part = 0) {
-    const message = x.messages[i];
-    if (message === undefined) break;
-    for (const parts = partCount(message); part < parts; part++) {
-      // Read anew: an edit of the part before has put another message there.
-      const found = textAt(x.messages[i] ?? message, part);
-      if (found === undefined) continue;
-      const place = { message: i, part };
-      const judgement = judge(context, found.text, aboutInput(x, message.role));
-      if (isPromise(judgement)) {
-        const next = { message: i, part: part + 1 };
-        return judgement.then((settled) => put(x, place, found, settled) ?? guardInput(context, x, next));
-      }
-      const refusal = put(x, place, found, judgement);
-      if (refusal !== undefined) return refusal;
-    }
-  }
-  return undefined;
-}
-
-/** Where a text of a call stands: `part` counts the parts of a message's content, then the tool calls. */
-interface Place {
-  readonly message: number;
-  readonly part: number;
-}
-
-/** A text of a message, and the message with that text edited. */
-interface Found {
+/** One text of a call, and what can be done about it. */
+export interface JudgedText {
+  /** What the text is made from: equal sources have equal texts. Its hash names the verdict. */
+  readonly source: string;
   readonly text: string;
-  edited(edits: readonly Edit[]): Message;
+  /** Replaces spans of it; a refusal where that is not possible. */
+  edit(edits: readonly Edit[]): GatewayError | undefined;
+  /** Puts a notice in its place. */
+  withhold(notice: string): void;
 }
 
-function partCount({ content, toolCalls }: Message): number {
-  return (typeof content === "string" ? 1 : content.length) + (toolCalls?.length ?? 0);
-}
+/** A message being judged: edits are collected and make one new message, so that many edits take linear time. */
+export class MessageDraft {
+  readonly #message: Message;
+  readonly #at: string;
+  #content: string | undefined;
+  #parts: ContentPart[] | undefined;
+  #calls: ToolCall[] | undefined;
+  #name: string | undefined;
 
-/** undefined: a part that is no text. */
-function textAt(message: Message, part: number): Found | undefined {
-  const { content, toolCalls } = message;
-  if (typeof content === "string") {
-    if (part === 0) {
-      return { text: content, edited: (edits) => ({ ...message, content: edited(content, edits) }) };
-    }
-    return callAt(message, toolCalls ?? [], part - 1);
+  /** `at`: where it stands in the request, for refusals. */
+  constructor(message: Message, at: string) {
+    this.#message = message;
+    this.#at = at;
   }
-  if (part >= content.length) return callAt(message, toolCalls ?? [], part - content.length);
-  const found = content[part];
-  if (found?.type !== "text") return undefined;
-  const withText = (text: string): Content => content.toSpliced(part, 1, { type: "text", text });
-  return {
-    text: found.text,
-    edited: (edits) => ({ ...message, content: withText(edited(found.text, edits)) }),
-  };
-}
 
-function callAt(message: Message, calls: readonly ToolCall[], at: number): Found | undefined {
-  const call = calls[at];
-  if (call === undefined) return undefined;
-  const spoken = spokenArguments(call.arguments);
-  return {
-    text: spoken.text,
-    edited: (edits) => ({
+  texts(): JudgedText[] {
+    const { content, toolCalls, extra } = this.#message;
+    const texts: JudgedText[] = [];
+    if (typeof content === "string") {
+      texts.push(
+        plainText(content, (text) => {
+          this.#content = text;
+        }),
+      );
+    } else for (const [n, part] of content.entries()) this.#addPart(texts, part, n);
+    for (const [n, call] of (toolCalls ?? []).entries()) texts.push(this.#argumentsText(call, n));
+    const name = extra?.["name"];
+    if (typeof name === "string") {
+      texts.push(
+        plainText(name, (text) => {
+          this.#name = text;
+        }),
+      );
+    }
+    return texts;
+  }
+
+  /** The message with what was edited; the same object when nothing was. */
+  finished(): Message {
+    const message = this.#message;
+    const content = this.#content ?? this.#parts ?? message.content;
+    const isSame = content === message.content && this.#calls === undefined && this.#name === undefined;
+    if (isSame) return message;
+    return {
       ...message,
-      toolCalls: calls.toSpliced(at, 1, { ...call, arguments: spoken.edited(edits) }),
-    }),
+      content,
+      ...(this.#calls && { toolCalls: this.#calls }),
+      ...(this.#name !== undefined && { extra: { ...message.extra, name: this.#name } }),
+    };
+  }
+
+  #addPart(texts: JudgedText[], part: ContentPart, n: number): void {
+    const put = (changed: Partial<ContentPart>): void => {
+      this.#parts ??= typeof this.#message.content === "string" ? [] : [...this.#message.content];
+      // A part keeps its type: only members of its own are put in.
+      this.#parts[n] = { ...(this.#parts[n] ?? part), ...changed } as ContentPart;
+    };
+    const at = `${this.#at}.content[${n}]`;
+    if (part.type === "text") texts.push(plainText(part.text, (text) => put({ text })));
+    else if (part.type === "image" && isAddress(part.url)) {
+      texts.push(addressText(part.url, `${at}.image_url.url`, (url) => put({ url })));
+    } else if (part.type === "file") addFile(texts, part, put);
+  }
+
+  #argumentsText(call: ToolCall, n: number): JudgedText {
+    const put = (json: string): undefined => {
+      this.#calls ??= [...(this.#message.toolCalls ?? [])];
+      this.#calls[n] = { ...call, arguments: json };
+    };
+    return jsonText(call.arguments, put, (notice) => put(JSON.stringify({ notice })));
+  }
+}
+
+/** A text that is judged as it stands. */
+export function plainText(source: string, put: (text: string) => void): JudgedText {
+  return {
+    source,
+    text: source,
+    edit(edits) {
+      put(edited(source, edits));
+      return undefined;
+    },
+    withhold: put,
   };
 }
 
-function aboutInput(x: Exchange, role: Role): TextAbout {
-  const totalCharacters = x.messages === x.received ? x.receivedCharacters : charactersOf(x.messages);
-  return { side: "input", role, totalCharacters, partial: false, exchange: x };
+/** JSON, judged as what it says; read only when it has to be judged. */
+export function jsonText(
+  source: string,
+  put: (json: string) => GatewayError | undefined,
+  withhold: (notice: string) => void,
+): JudgedText {
+  let spoken: SpokenArguments | undefined;
+  const read = (): SpokenArguments => (spoken ??= spokenArguments(source));
+  return {
+    source,
+    get text() {
+      return read().text;
+    },
+    edit: (edits) => put(read().edited(edits)),
+    withhold,
+  };
 }
 
-function put(x: Exchange, { message }: Place, found: Found, judgement: Judgement): GatewayError | undefined {
-  if (isGatewayError(judgement)) return judgement;
-  if (judgement.length > 0) x.messages = x.messages.toSpliced(message, 1, found.edited(judgement));
-  return undefined;
+function isAddress(url: string): boolean {
+  return !/^data:/i.test(url);
 }
 
-/** A whole answer, and after it the others where several were asked for. */
-export function guardAnswer(
-  context: GuardContext,
-  x: Exchange,
-  result: ChatResult,
-): MaybePromise<ChatResult | GatewayError> {
-  return andThen(guardSaid(context, x, result), (guarded) => {
-    return isGatewayError(guarded) || guarded.more === undefined ? guarded : guardMore(context, x, guarded);
-  });
+/** Judged as it reads, without percent-encoding. An address with a mask in it leads nowhere: it is refused. */
+function addressText(url: string, field: string, put: (url: string) => void): JudgedText {
+  return {
+    source: url,
+    text: decoded(url),
+    edit: () => reject("forbidden_field", { field }),
+    withhold: () => put("about:blank"),
+  };
 }
 
-function guardMore(
-  context: GuardContext,
-  x: Exchange,
-  result: ChatResult,
-  from = 0,
-): MaybePromise<ChatResult | GatewayError> {
-  const more = result.more ?? [];
-  const one = more[from];
-  if (one === undefined) return result;
-  return andThen(guardSaid(context, x, one), (guarded) => {
-    if (isGatewayError(guarded)) return guarded;
-    const next = guarded === one ? result : { ...result, more: more.toSpliced(from, 1, guarded) };
-    return guardMore(context, x, next, from + 1);
-  });
+function decoded(url: string): string {
+  try {
+    return decodeURIComponent(url);
+  } catch {
+    return url;
+  }
 }
 
-/** The text of one answer, then the arguments of its tool calls. The same object when nothing is to be changed. */
-function guardSaid<T extends Pick<ChatResult, "content" | "toolCalls">>(
-  context: GuardContext,
-  x: Exchange,
-  result: T,
-): MaybePromise<T | GatewayError> {
-  const { content, toolCalls = [] } = result;
-  const judgement = judge(context, content, aboutAnswer(x, content.length));
-  return andThen(judgement, (settled) => {
-    if (isGatewayError(settled)) return settled;
-    const guarded = settled.length === 0 ? result : { ...result, content: edited(content, settled) };
-    if (toolCalls.length === 0) return guarded;
-    return andThen(guardCalls(context, x, { calls: toolCalls, characters: content.length }), (calls) => {
-      if (isGatewayError(calls)) return calls;
-      return calls === toolCalls ? guarded : { ...guarded, toolCalls: calls };
-    });
-  });
+function addFile(
+  texts: JudgedText[],
+  { name, url }: FilePart,
+  put: (changed: Partial<FilePart>) => void,
+): void {
+  if (name !== undefined) texts.push(plainText(name, (text) => put({ name: text })));
+  if (url === undefined) return;
+  const comma = url.indexOf(",");
+  const head = url.slice(0, comma + 1);
+  if (!isTextFile(head)) return;
+  const content = Buffer.from(url.slice(comma + 1), "base64").toString("utf8");
+  texts.push(plainText(content, (text) => put({ url: head + Buffer.from(text).toString("base64") })));
 }
 
-/** Tool calls of an answer, and the characters of the answer before them. */
-interface AnswerCalls {
-  readonly calls: readonly ToolCall[];
-  readonly characters: number;
-}
+const TEXT_FILE = /^data:(?:text\/|application\/(?:json|xml|yaml|x-yaml|javascript|x-ndjson|sql|rtf)[;,])/i;
+const HEAD_CHARACTERS_MAX = 200;
 
-/** Judges the arguments of each tool call whole. The list itself when nothing is to be changed. */
-export function guardCalls(
-  context: GuardContext,
-  x: Exchange,
-  { calls, characters }: AnswerCalls,
-  from = 0,
-): MaybePromise<readonly ToolCall[] | GatewayError> {
-  const call = calls[from];
-  if (call === undefined) return calls;
-  const spoken = spokenArguments(call.arguments);
-  const total = characters + call.arguments.length;
-  return andThen(judge(context, spoken.text, aboutAnswer(x, total)), (judgement) => {
-    if (isGatewayError(judgement)) return judgement;
-    const guarded =
-      judgement.length === 0
-        ? calls
-        : calls.toSpliced(from, 1, { ...call, arguments: spoken.edited(judgement) });
-    return guardCalls(context, x, { calls: guarded, characters: total }, from + 1);
-  });
-}
-
-function aboutAnswer(x: Exchange, totalCharacters: number): TextAbout {
-  return { side: "output", role: "assistant", totalCharacters, partial: false, exchange: x };
+/** What a model reads as text: it is judged as text. */
+function isTextFile(head: string): boolean {
+  return head.length <= HEAD_CHARACTERS_MAX && TEXT_FILE.test(head) && /;base64,$/i.test(head);
 }

@@ -2,9 +2,9 @@
  * The text of a streamed answer on its way through a guardrail: holds back as much as the guardrail's longest match may
  * need, so that a match across chunks is seen whole and nothing of it has reached the client.
  */
-import type { Edit, Exchange, GatewayError, MaybePromise, TextAbout } from "../plugin/index.ts";
+import type { Exchange, GatewayError, MaybePromise, TextAbout } from "../plugin/index.ts";
 import { andThen, isGatewayError, refuse } from "../plugin/index.ts";
-import { edited } from "./guardrail-edits.ts";
+import { edited, settledEdits, wholeWordsFrom } from "./guardrail-edits.ts";
 import { type GuardContext, type Judgement, judge } from "./guardrail-judge.ts";
 
 /** Longest window a guardrail may declare, in UTF-16 code units. */
@@ -44,7 +44,7 @@ class NoWindow implements TextWindow {
 
   push(text: string): MaybePromise<string | GatewayError> {
     this.characters += text.length;
-    const judgement = judge(this.#context, text, aboutStream(this.#exchange, this.characters, true));
+    const judgement = judge(this.#context, text, aboutStream(this.#exchange, text, this.characters, true));
     return andThen(judgement, (settled) => (isGatewayError(settled) ? settled : edited(text, settled)));
   }
 
@@ -83,7 +83,7 @@ class HeldWindow implements TextWindow {
 
   #release(partial: boolean): MaybePromise<string | GatewayError> {
     const text = this.#before + this.#held;
-    const judgement = judge(this.#context, text, aboutStream(this.#exchange, this.characters, partial));
+    const judgement = judge(this.#context, text, aboutStream(this.#exchange, text, this.characters, partial));
     return andThen(judgement, (settled) => this.#cut(text, settled, partial));
   }
 
@@ -91,42 +91,20 @@ class HeldWindow implements TextWindow {
   #cut(text: string, judgement: Judgement, partial: boolean): string | GatewayError {
     if (isGatewayError(judgement)) return judgement;
     const from = this.#before.length;
-    let to = partial ? Math.max(from, text.length - this.#window) : text.length;
-    const inside: Edit[] = [];
-    for (const edit of judgement) {
-      if (edit.end <= from) continue;
-      // A match that the cut would split may still grow: it waits whole.
-      if (edit.end > to && edit.start < to) to = Math.max(from, edit.start);
-      if (edit.start >= to) break;
-      inside.push({ ...edit, start: Math.max(edit.start, from) });
-    }
-    if (partial && isHighSurrogate(text.charCodeAt(to - 1)) && to > from) to--;
-    const released = edited(text.slice(0, to), inside).slice(from);
+    const { edits, to } = settledEdits(judgement, {
+      text,
+      from,
+      to: partial ? text.length - this.#window : text.length,
+      partial,
+    });
+    const released = edited(text.slice(0, to), edits).slice(from);
     this.#held = text.slice(to);
     this.#before = text.slice(wholeWordsFrom(text, Math.max(0, to - this.#window), to), to);
     return released;
   }
 }
 
-function aboutStream(exchange: Exchange, totalCharacters: number, partial: boolean): TextAbout {
-  return { side: "output", role: "assistant", totalCharacters, partial, exchange };
-}
-
-const WORD_UNIT = /[\p{L}\p{M}\p{N}\p{Cs}_]/u;
-
-/**
- * What has been released is judged again, as what stands left of the rest: it may not begin inside a word, whose other
- * end would be taken for a word of its own.
- */
-function wholeWordsFrom(text: string, start: number, end: number): number {
-  const isWord = (at: number): boolean => WORD_UNIT.test(text[at] ?? "");
-  if (start === 0 || !isWord(start - 1)) return start;
-  let at = start;
-  while (at < end && isWord(at)) at++;
-  // One word longer than any match: none can stand at its end alone.
-  return at === end ? start : at;
-}
-
-function isHighSurrogate(code: number): boolean {
-  return code >= 0xd800 && code <= 0xdbff;
+function aboutStream(exchange: Exchange, text: string, totalCharacters: number, partial: boolean): TextAbout {
+  const offset = totalCharacters - text.length;
+  return { side: "output", role: "assistant", totalCharacters, partial, offset, exchange };
 }

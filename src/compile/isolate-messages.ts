@@ -24,7 +24,12 @@ export type ToThread =
   | { readonly close: true };
 
 export type FromThread =
-  | { readonly ready: number | "whole" }
+  /** It is set up; what its guardrail says of itself. */
+  | {
+      readonly ready: number | "whole";
+      readonly subject: "text" | "call";
+      readonly cacheable: boolean;
+    }
   /** It could not be set up. */
   | { readonly unusable: string }
   | { readonly judged: number; readonly verdict: PlainVerdict }

@@ -40,7 +40,8 @@ try {
     line.refill();
     checkMemory();
   }, MEMORY_CHECK_MS);
-  post({ ready: guardrail.window ?? "whole" });
+  const { window = "whole", subject = "text", cacheable = true } = guardrail;
+  post({ ready: window, subject, cacheable });
 } catch (thrown) {
   post({ unusable: messageOf(thrown) });
 }

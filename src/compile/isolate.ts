@@ -52,6 +52,8 @@ interface Judgement {
 
 class IsolatedGuardrail implements Guardrail {
   window: number | "whole" = "whole";
+  subject: NonNullable<Guardrail["subject"]> = "text";
+  cacheable = true;
   readonly #isolation: Isolation;
   readonly #clock: Clock;
   #isReady: (guardrail: Guardrail) => void;
@@ -116,17 +118,19 @@ class IsolatedGuardrail implements Guardrail {
 
   #heard(message: FromThread): void {
     this.#heardMs = this.#clock.monotonicMs();
-    if ("ready" in message) this.#started(message.ready);
+    if ("ready" in message) this.#started(message);
     else if ("unusable" in message) this.#replace(message.unusable);
     else if ("judged" in message || "failed" in message) this.#judged(message);
   }
 
-  #started(window: number | "whole"): void {
+  #started({ ready: window, subject, cacheable }: Extract<FromThread, { ready: unknown }>): void {
     this.#startTimer?.cancel();
     this.#ready = true;
     this.#down = undefined;
     this.#isUnusable = undefined;
     this.window = window;
+    this.subject = subject;
+    this.cacheable = cacheable;
     this.#isReady(this);
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -171,7 +175,7 @@ class IsolatedGuardrail implements Guardrail {
     // A thread that has just answered others is only busy.
     const isSilent = this.#clock.monotonicMs() - this.#heardMs >= timeoutMs / 2;
     if (waits <= 0 || !isSilent) {
-      this.#take(judgement.number)?.fail(new DeadlineError(`no verdict within ${timeoutMs} ms`));
+      this.#take(judgement.number)?.fail(new DeadlineError(timeoutMs));
     }
     if (waits === 0 || (waits > 0 && isSilent)) this.#replace(`no verdict within ${timeoutMs} ms`);
   }

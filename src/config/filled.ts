@@ -86,6 +86,7 @@ export interface FilledStageUse {
 /** Options stand beside these keys, under `options`, or both. */
 export interface FilledGuardrailUse extends FilledStageUse {
   readonly on: readonly ("input" | "output")[];
+  readonly roles: readonly ("user" | "tool" | "system")[];
   readonly on_error: "block" | "allow";
   readonly timeout_ms: number;
   readonly isolate: boolean;

@@ -39,6 +39,7 @@ export interface ServerConfig {
   readonly port: number;
   readonly max_body_bytes: number;
   readonly max_connections_per_address: number;
+  readonly max_judged_characters: number;
   readonly request_timeout_ms: number;
   readonly drain_timeout_ms: number;
   readonly body_timeout_ms: number;
@@ -153,6 +154,8 @@ export interface StageUse {
 export interface GuardrailUse {
   readonly use: string;
   readonly on: readonly ("input" | "output")[];
+  /** Of the input: whose texts it judges. */
+  readonly roles: readonly ("user" | "tool" | "system")[];
   readonly on_error: "block" | "allow";
   readonly timeout_ms: number;
   readonly isolate: boolean;

@@ -211,11 +211,14 @@ function resolveGuardrail(
   { list, index }: { readonly list: object; readonly index: number },
   resolution: Resolution,
 ): GuardrailUse {
-  const { use = "", on, on_error, timeout_ms, isolate, shadow } = guardrail;
+  const { use = "", on, roles, on_error, timeout_ms, isolate, shadow } = guardrail;
   const given = { ...optionsBesideUse(guardrail), ...guardrail.options };
   const options = filledOptions(resolution, "guardrail", use, given);
   const at = placeOf(resolution.tree, list, index);
-  return { use, on: once(on, resolution), on_error, timeout_ms, isolate, shadow, options, at };
+  return {
+    ...{ use, on: once(on, resolution), roles: once(roles, resolution) },
+    ...{ on_error, timeout_ms, isolate, shadow, options, at },
+  };
 }
 
 function resolveStages(uses: readonly FilledStageUse[], resolution: Resolution): readonly StageUse[] {

@@ -174,6 +174,22 @@ export interface Guardrail {
    * across chunks is seen whole. At most 8192. "whole" (the default): the answer is held to its end.
    */
   readonly window?: number | "whole";
+  /**
+   * Code units that `judge` takes at most 5 ms for, whatever the text. A longer text is then judged in pieces of this
+   * size, as a stream is, and other calls are served in between. Needs a numeric `window`. Default: texts are judged
+   * whole. Ignored with `isolate: true`.
+   */
+  readonly slice?: number;
+  /**
+   * `call`: verdicts depend on what is known of the call (`totalCharacters`, for example) and not on the text. The
+   * guardrail is then asked once for each call, whatever `roles` says. Default `text`.
+   */
+  readonly subject?: "text" | "call";
+  /**
+   * False: the verdict depends on more than the text and its role, so that verdicts of earlier turns of a conversation
+   * are not reused. Default true.
+   */
+  readonly cacheable?: boolean;
   close?(): MaybePromise<void>;
 }
 
@@ -183,8 +199,10 @@ export interface TextAbout {
   readonly role: Role;
   /** Code units of this side in all: of all messages of the call, or of the answer up to the end of this text. */
   readonly totalCharacters: number;
-  /** True when this is the window of a stream whose end has not come. */
+  /** True when more text follows this piece: the window of a stream, or a piece of a long text. */
   readonly partial: boolean;
+  /** Code units of the same text that precede this piece. Default 0: the text begins here. */
+  readonly offset?: number;
   /** With `isolate: true` reduced to what says whose call it is; reading anything else throws. */
   readonly exchange: Exchange;
 }

@@ -134,8 +134,11 @@ export interface Exchange {
   readonly receivedCharacters: number;
   /** What goes to the model. Starts as `received`; guardrails and `prepare` put new lists in its place. */
   messages: readonly Message[];
-  /** What the client asks for beside the endpoint's settings: tools, stops. From stage limit on; undefined on chat. */
-  readonly options: CallOptions | undefined;
+  /**
+   * What the client asks for beside the endpoint's settings: tools, stops. From stage limit on; undefined on chat. The
+   * gateway puts new options in their place when a guardrail masks something in them.
+   */
+  options: CallOptions | undefined;
   /** Id of the conversation when there is one. Set by stage prepare; shown as `meta.session_id`. */
   sessionId: string | undefined;
   /** Aborted when the client leaves, the call times out or the gateway stops. Made at first use. */

@@ -38,9 +38,18 @@ const guardrailKeys: Properties = {
     minItems: 1,
     uniqueItems: true,
   }),
-  on_error: choice("What a crash or a time-out of the guardrail means.", ["block", "allow"], {
-    default: "block",
-  }),
+  roles: list(
+    "Whose texts of a request it judges. `user`: everything that the client writes, with the assistant's earlier answers and tool definitions; `tool`: results of tools; `system`: system and developer messages.",
+    choice("A role.", ["user", "tool", "system"]),
+    { default: ["user", "tool"], minItems: 1, uniqueItems: true },
+  ),
+  on_error: choice(
+    "What a crash, a time-out or an invalid verdict of the guardrail means.",
+    ["block", "allow"],
+    {
+      default: "block",
+    },
+  ),
   timeout_ms: integer("Longest judgement.", 1, 600_000, { default: 1000 }),
   isolate: flag("Whether it runs in a worker thread of its own.", false),
   shadow: flag("true: judged and recorded, never acted on.", false),

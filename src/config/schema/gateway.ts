@@ -31,6 +31,12 @@ export const server = section("The data plane: where calls come in. A change nee
     1_000_000,
     { default: 1_000 },
   ),
+  max_judged_characters: integer(
+    "More text for guardrails in one call gets 422, in the words of content length.",
+    1,
+    1_073_741_824,
+    { default: 4_000_000 },
+  ),
   request_timeout_ms: milliseconds("Longest whole call, upstream included.", 120_000),
   drain_timeout_ms: milliseconds("After SIGTERM: how long open calls may take to finish.", 30_000),
   body_timeout_ms: milliseconds("A body that takes longer to arrive gets 408.", 10_000),

@@ -54,8 +54,18 @@ export const GUARD = {
     "guard.stream.tool-calls":
       "Arguments of a streamed tool call are judged before the client sees any of it.",
     "guard.stream.held": "A guardrail that holds streams to their end is warned of at load.",
+    "guard.roles":
+      "A guardrail judges user texts and tool results; system texts only where `roles` names them.",
+    "guard.judged-once":
+      "A text judged in an earlier turn is not judged again; one that was blocked is withheld later on, and the conversation continues.",
+    "guard.max-judged":
+      "More text than `server.max_judged_characters` is 422 in the words of content length.",
     "guard.isolate":
       "With `isolate` an endless loop, a crash or a leak in a guardrail costs that call alone.",
+  }),
+  ...rules("CONTRACT 14", {
+    "guard.verdict.malformed":
+      "A verdict that is malformed is a failure of the guardrail: `on_error` and `shadow` decide, isolated or not.",
   }),
   ...rules("CONTRACT 11", {
     "guard.logged": "What guardrails said of a call stands in its log line, without any of the text.",
