@@ -38,6 +38,7 @@ export interface ServerConfig {
   readonly host: string;
   readonly port: number;
   readonly max_body_bytes: number;
+  readonly max_buffered_bytes: number;
   readonly max_connections_per_address: number;
   readonly max_judged_characters: number;
   readonly request_timeout_ms: number;

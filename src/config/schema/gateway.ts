@@ -25,6 +25,12 @@ export const server = section("The data plane: where calls come in. A change nee
   host: host("Address to listen on. Beyond loopback the demo token is refused."),
   port: port("Port to listen on; 0 takes a free one.", 8080),
   max_body_bytes: integer("Larger request bodies get 413.", 1, 1_073_741_824, { default: 33_554_432 }),
+  max_buffered_bytes: integer(
+    "Bytes of bodies and answers that all calls together may hold in memory, never more than a quarter of the heap limit; beyond it new calls get 503.",
+    1_048_576,
+    1_099_511_627_776,
+    { default: 268_435_456 },
+  ),
   max_connections_per_address: integer(
     "Connections that one client address may hold (an IPv6 address with its /64 network); trusted proxies are exempt.",
     1,
