@@ -62,6 +62,7 @@ export interface StateConfig {
   readonly url: string;
   readonly key_prefix: string;
   readonly on_unavailable: "deny" | "allow";
+  readonly on_data_loss: "deny" | "allow";
   readonly max_sessions: number;
   /** Of a store that a plugin registers. */
   readonly options: Readonly<Record<string, unknown>>;

@@ -125,8 +125,10 @@ async function createStore(
   }
   if (driver === "redis") {
     const { redisStore } = await import("../state/redis.ts");
-    const { url, key_prefix: keyPrefix, on_unavailable: onUnavailable } = state;
-    return redisStore({ clock, random, log, maxSessions, url, keyPrefix, onUnavailable });
+    const { url, directory, key_prefix: keyPrefix } = state;
+    const { on_unavailable: onUnavailable, on_data_loss: onDataLoss } = state;
+    const policies = { onUnavailable, onDataLoss };
+    return redisStore({ clock, random, log, metrics, maxSessions, url, keyPrefix, directory, ...policies });
   }
   const plugin = registry.stores.get(driver);
   if (plugin === undefined) throw new Error(`there is no store '${driver}'`);
