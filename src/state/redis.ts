@@ -109,7 +109,7 @@ export async function redisStore(options: RedisStoreOptions): Promise<StateStore
     renew: (reservations) => ledger.renew(reservations),
     sums: () => ledger.sums(),
     spending: (key, month) => ledger.spending(key, month),
-    health: () => healthOf(link.wrong, continuity.denied, address.shown),
+    health: () => healthOf(link.wrong, continuity.denied, options, address.shown),
     async close() {
       sessions.close();
       overrides.close();
@@ -120,8 +120,14 @@ export async function redisStore(options: RedisStoreOptions): Promise<StateStore
   };
 }
 
-function healthOf(wrong: string | undefined, isDenied: boolean, shown: string): StoreHealth {
-  if (wrong !== undefined) return { ok: false, detail: `redis: ${wrong}` };
+function healthOf(
+  wrong: string | undefined,
+  isDenied: boolean,
+  { onUnavailable }: RedisStoreOptions,
+  shown: string,
+): StoreHealth {
+  if (wrong !== undefined)
+    return { ok: false, serving: onUnavailable === "allow", detail: `redis: ${wrong}` };
   if (isDenied) return { ok: false, detail: "redis: data was lost; confirm with `sluice state confirm`" };
   return { ok: true, detail: `redis: ${shown}` };
 }

@@ -304,6 +304,13 @@ redis.test(
   },
 );
 
+redis.test("a reservation ends whatever its cost is said to be", () =>
+  withStore({}, async ({ store }) => {
+    for (const cost of [Number.NaN, -1, 2 ** 60, 2.5]) store.settle(await reserved(store), cost);
+    assert.deepEqual(await spendingOf(store), { settledNanoUsd: 3 * 50 + 3, reservedNanoUsd: 0 });
+  }),
+);
+
 redis.test("windows in which nothing counts any more are removed", async () => {
   const clock = virtualClock();
   await withStore({ clock, serverTimeMs: () => clock.nowMs() }, async ({ store }) => {

@@ -189,7 +189,7 @@ redis.test(
       await ask(redis.server, "CONFIG", "SET", "maxmemory", "1");
       try {
         assert.deepEqual(await store.admit("call", [spend("sum", 50)]), UNAVAILABLE);
-        assert.deepEqual(await store.health(), { ok: false, detail: "redis: answers OOM" });
+        assert.deepEqual(await store.health(), { ok: false, serving: false, detail: "redis: answers OOM" });
         store.settle(reservation, 9);
       } finally {
         await ask(redis.server, "CONFIG", "SET", "maxmemory", "0");

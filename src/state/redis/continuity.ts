@@ -3,7 +3,7 @@
  * lags behind. Every process remembers the epoch and the number of writes that Redis last told it; scripts refuse to run
  * on other data until CHECK has recorded the loss and this process has put back what it remembers.
  */
-import { monthOf } from "../../base/month.ts";
+import { BudgetMonth } from "../../base/month.ts";
 import type { Clock, Logger, Timer } from "../../plugin/index.ts";
 import { CHECK } from "./guard-script.ts";
 import type { RedisLink } from "./link.ts";
@@ -49,6 +49,7 @@ export class Continuity {
   #epoch = "";
   #seq = 0;
   #month: string | undefined;
+  readonly #ownMonth = new BudgetMonth();
   #lost = "";
   #offsetMs: number | undefined;
   /** `now` of the scripts, and this process's monotonic clock when it was asked for. */
@@ -91,8 +92,15 @@ export class Continuity {
 
   /** `YYYY-MM`: the later of what Redis last said and what this process's clock says. */
   get month(): string {
-    const own = monthOf(this.#options.clock.nowMs());
+    const own = this.ownMonth();
     return this.#month !== undefined && this.#month > own ? this.#month : own;
+  }
+
+  /** By this process's clock alone; a step of it counts only when it lasts. */
+  ownMonth(): string {
+    const { clock } = this.#options;
+    this.#ownMonth.turn(clock.nowMs(), clock.monotonicMs());
+    return this.#ownMonth.current;
   }
 
   /** `ready`: scripts may be sent. `down`: they no longer may, the connection broke. */
@@ -156,9 +164,9 @@ export class Continuity {
   }
 
   #asked(): Promise<unknown> {
-    const { link, instance, onDataLoss, clock } = this.#options;
+    const { link, instance, onDataLoss } = this.#options;
     const about = { instance, told: this.#month, deny: onDataLoss === "deny" };
-    return link.run(CHECK, asked({ ...this.ask(), ...about, month: monthOf(clock.nowMs()) }));
+    return link.run(CHECK, asked({ ...this.ask(), ...about, month: this.ownMonth() }));
   }
 
   #checked([epoch, seq, lost, serverMs, offset, reason, month]: readonly unknown[], askedAtMs: number): void {

@@ -85,11 +85,12 @@ export class PendingEnds {
   }
 
   /** The cost of a call that Redis never heard of: no reservation has to be ended, so it is added to what is there. */
-  add(month: string, sums: readonly string[], costNanoUsd: number): void {
-    if (costNanoUsd === 0) return;
+  add(month: string, sums: readonly string[], costs: number | readonly number[]): void {
     let added = this.#added.get(month);
     if (added === undefined) this.#added.set(month, (added = new Map()));
-    for (const sum of sums) {
+    for (const [index, sum] of sums.entries()) {
+      const costNanoUsd = typeof costs === "number" ? costs : (costs[index] ?? 0);
+      if (costNanoUsd === 0) continue;
       const known = added.get(sum);
       const total = (known ?? 0) + costNanoUsd;
       const bytes = known === undefined ? SUM_BYTES + sum.length : 0;

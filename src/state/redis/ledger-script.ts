@@ -88,13 +88,19 @@ local function forget(id)
   redis.call('ZREM', OPEN, id)
 end
 
--- Ends what is held at one cost for all its sums; without one, each at its own input estimate.
+-- One amount for all sums, or one for each.
+local function costAt(cost, index)
+  if type(cost) == 'table' then return cost[index] end
+  return cost
+end
+
+-- Ends what is held at its cost; without one, each sum at its own input estimate.
 local function finish(held, cost)
   if not isKept(held[2]) then return end
   local lapsed = held[1] == 'lapsed'
-  for _, entry in ipairs(held[3]) do
+  for index, entry in ipairs(held[3]) do
     local input = tonumber(entry[3])
-    change(sumOf(held[2], entry[1]), (cost or input) - (lapsed and input or 0), lapsed and 0 or -entry[2])
+    change(sumOf(held[2], entry[1]), (costAt(cost, index) or input) - (lapsed and input or 0), lapsed and 0 or -entry[2])
   end
 end
 
@@ -114,7 +120,7 @@ local function lapse(count)
 end
 
 -- With a month: Redis may hold nothing for it, because the call was admitted while Redis was lost or because the data
--- was. Then its cost is added to these sums, once. The cost is one amount for all sums, or one for each.
+-- was. Then its cost is added to these sums, once.
 local function settle(id, cost, of, keys)
   local text = redis.call('HGET', HELD, id)
   if text then
@@ -125,7 +131,7 @@ local function settle(id, cost, of, keys)
   elseif of then
     if not isKept(of) then of = month end
     for index, key in ipairs(keys) do
-      change(sumOf(of, key), type(cost) == 'table' and cost[index] or cost, 0)
+      change(sumOf(of, key), costAt(cost, index), 0)
     end
   end
   if of then remember(id, { 'done' }, now + ${DONE_MS}) end

@@ -2,7 +2,8 @@
  * Admissions, reservations and sums in Redis. All that is asked in one turn of the event loop goes out as one script
  * call, and the ends of calls go with it: no call waits for more than its own admission. It decides nothing itself.
  */
-import { monthOf } from "../../base/month.ts";
+
+import { isNanoUsd, settleableNanoUsd } from "../../base/money.ts";
 import type {
   Admission,
   Clock,
@@ -14,7 +15,7 @@ import type {
   StoreClaim,
 } from "../../plugin/index.ts";
 import { LEASE_MS } from "../../plugin/index.ts";
-import { type Ask, askOf, HeldReservation, requireAmount } from "./ask.ts";
+import { type Ask, askOf, HeldReservation } from "./ask.ts";
 import type { Continuity } from "./continuity.ts";
 import { ENDS_BYTES_MAX, type End, PendingEnds } from "./ends.ts";
 import { STALE } from "./guard-script.ts";
@@ -119,7 +120,7 @@ export class RedisLedger {
     this.#lostCosts = new LostCosts(clock, log, usd?.series() ?? (() => {}));
     this.#shed =
       metrics
-        ?.counter("sluice_state_admissions_shed_total", `Calls beyond ${ADMITS_MAX} waiting for Redis`, [])
+        ?.counter("sluice_state_admissions_shed_total", "Calls beyond the 10,000 that may wait for Redis", [])
         .series() ?? (() => {});
     const bytesMax = options.endsBytesMax ?? ENDS_BYTES_MAX;
     this.#ends = new PendingEnds({ instance, lost: this.#lostCosts, files, bytesMax });
@@ -147,12 +148,15 @@ export class RedisLedger {
   }
 
   /** Kept until Redis has it; nobody waits for that. Throws on a second end. */
-  end(reservation: Reservation, costNanoUsd: number): void {
-    requireAmount(costNanoUsd);
+  end(reservation: Reservation, cost: number): void {
     if (!(reservation instanceof HeldReservation))
       throw new TypeError("a reservation of another store was ended");
     reservation.end();
-    const { id, month, place } = reservation;
+    const { id, month, place, entries } = reservation;
+    // Whatever the cost is, the reservation ends.
+    const costNanoUsd = isNanoUsd(cost)
+      ? cost
+      : entries.map(({ estimateNanoUsd }) => settleableNanoUsd(cost, estimateNanoUsd));
     this.#open.delete(id);
     if (place === "unasked") this.#ends.add(month, reservation.sums(), costNanoUsd);
     else {
@@ -235,7 +239,7 @@ export class RedisLedger {
     const batch = { epoch: guard.epoch, asks, ends, restores };
     const ask = {
       ...guard,
-      month: monthOf(this.#options.clock.nowMs()),
+      month: continuity.ownMonth(),
       deny: onDataLoss === "deny",
       restores: restores.map((reservation) => reservation.held()),
       renews: this.#renews.splice(0, RENEWS_PER_CALL).map(({ id }) => id),
@@ -345,12 +349,12 @@ export class RedisLedger {
     );
     metrics?.gauge(
       "sluice_state_ends_waiting_bytes",
-      `Memory of these ends; at most ${this.#options.endsBytesMax ?? ENDS_BYTES_MAX}`,
+      "Memory of these ends; at most 16 MiB",
       () => this.#ends.bytes,
     );
     metrics?.gauge(
       "sluice_state_admissions_waiting",
-      `Calls that wait for Redis to admit them; at most ${ADMITS_MAX}`,
+      "Calls that wait for Redis to admit them; at most 10,000",
       () => this.#admitting,
     );
   }
