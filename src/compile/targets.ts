@@ -139,7 +139,6 @@ function providerFor(
         timeoutMs,
         firstByteTimeoutMs,
         traceparent: context.platform.traces?.traceparent,
-        received: context.platform.received,
       });
     },
     close: (provider) => provider.close?.(),
