@@ -34,6 +34,8 @@ export interface Platform {
     traceparent(x: Exchange): string | undefined;
     readonly finish: NonNullable<Hooks["finish"]>;
   };
+  /** Told of bytes of a provider's answer that are kept until the call ends. */
+  readonly received?: (x: Exchange, bytes: number) => void;
   /** Where OAuth connections say how they fare. */
   readonly audit?: Pick<AuditTrail, "record">;
 }

@@ -139,6 +139,7 @@ function providerFor(
         timeoutMs,
         firstByteTimeoutMs,
         traceparent: context.platform.traces?.traceparent,
+        received: context.platform.received,
       });
     },
     close: (provider) => provider.close?.(),

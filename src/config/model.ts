@@ -38,6 +38,7 @@ export interface ServerConfig {
   readonly host: string;
   readonly port: number;
   readonly max_body_bytes: number;
+  readonly max_buffered_bytes: number;
   readonly max_connections_per_address: number;
   readonly max_judged_characters: number;
   readonly request_timeout_ms: number;
@@ -61,6 +62,7 @@ export interface StateConfig {
   readonly url: string;
   readonly key_prefix: string;
   readonly on_unavailable: "deny" | "allow";
+  readonly on_data_loss: "deny" | "allow";
   readonly max_sessions: number;
   /** Of a store that a plugin registers. */
   readonly options: Readonly<Record<string, unknown>>;

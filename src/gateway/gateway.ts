@@ -23,6 +23,7 @@ import { generationsAlive, type LiveGeneration } from "./generation.ts";
 import { Leases } from "./leases.ts";
 import { LiveConfig } from "./live-config.ts";
 import type { Loaded } from "./load.ts";
+import { OverloadMonitor } from "./overload.ts";
 import { createPlatform, type GatewayPlatform, type PlatformOptions } from "./platform.ts";
 import { Reloader, type ReloadOutcome } from "./reloader.ts";
 import { SteadyLoads } from "./steady-load.ts";
@@ -99,6 +100,7 @@ class RunningGateway implements Gateway, SurfaceContext {
   readonly #unwatchOverrides: () => void;
   readonly #leases: Leases;
   readonly #servers: HttpServer[] = [];
+  readonly overload: OverloadMonitor;
   readonly #closedConnections: MetricFamily;
   #stopping: Promise<void> | undefined;
 
@@ -117,6 +119,15 @@ class RunningGateway implements Gateway, SurfaceContext {
     });
     // A call may be given up a tenth of its time late, and never more than a second.
     this.open = new OpenCalls(clock, Math.max(10, Math.min(1000, config.server.request_timeout_ms / 10)));
+    this.overload = new OverloadMonitor({
+      ...{ clock, log: platform.log },
+      isBusy: () => this.open.size > 0,
+    });
+    platform.metrics.gauge(
+      "sluice_overloaded",
+      "1 while new calls are shed for heap use or event-loop delay",
+      () => (this.overload.shedding ? 1 : 0),
+    );
     this.#leases = new Leases(this.open, platform);
     this.#unwatchOverrides = platform.store.overrides.watch(() => {
       this.#live.applyOverrides().catch((thrown: unknown) => {
@@ -211,11 +222,21 @@ class RunningGateway implements Gateway, SurfaceContext {
   }
 
   #controlPlane(): RequestHandler {
-    const { clock, log, store, events } = this.rt;
+    const { clock, log, store, events, buffered } = this.rt;
     const { trail: audit, deliveries, webhooks } = events;
     return controlPlane(
       {
-        ...{ clock, log, version: VERSION, store, edits: overrideEdits, audit, deliveries, webhooks },
+        ...{
+          clock,
+          log,
+          version: VERSION,
+          store,
+          buffered,
+          edits: overrideEdits,
+          audit,
+          deliveries,
+          webhooks,
+        },
         config: () => this.#live.config,
         git: () => this.#live.git,
         shownConfig: () => withoutSecrets(this.#live.git),
@@ -269,6 +290,7 @@ class RunningGateway implements Gateway, SurfaceContext {
     });
     await drained;
     deadline.cancel();
+    this.overload.close();
     this.#leases.close();
     await this.#live.close();
     await Promise.all([events, traces].map((each) => each.close(lastMs - clock.monotonicMs())));

@@ -1,10 +1,13 @@
 /** The gateway's long-lived platform, from its first configuration: clock, log, store, metrics. They outlive reloads. */
 import { randomUUID } from "node:crypto";
+import { getHeapStatistics } from "node:v8";
+import { ByteBudget } from "../base/byte-budget.ts";
 import { systemClock } from "../base/clock.ts";
 import type { Platform } from "../compile/host.ts";
 import type { Registry } from "../compile/registry.ts";
 import type { ResolvedConfig } from "../config/model.ts";
-import type { Clock, Random, StateStore } from "../plugin/index.ts";
+import type { Call } from "../pipeline/call.ts";
+import type { Clock, Exchange, Random, StateStore } from "../plugin/index.ts";
 import { auditBlocks } from "../record/audit.ts";
 import { createLog, type Log } from "../record/log.ts";
 import { createMetrics, type GatewayMetrics } from "../record/metrics.ts";
@@ -25,6 +28,7 @@ export interface PlatformOptions {
 }
 
 export interface GatewayPlatform extends Platform {
+  readonly buffered: ByteBudget;
   readonly log: Log;
   readonly metrics: GatewayMetrics;
   readonly http: GuardedHttp;
@@ -55,8 +59,15 @@ export async function createPlatform(
   const events = new GatewayEvents({ clock, random, log, metrics, store, onThread });
   const out = (): GuardedPost => guardedPost({ clock, allow: ANYWHERE });
   const traces = new Traces({ clock, random, log, metrics, out });
+  const buffered = new ByteBudget(bufferedBytesMax(config.server.max_buffered_bytes));
+  metrics.gauge(
+    "sluice_buffered_bytes",
+    "Bytes of bodies and answers that calls hold in memory",
+    () => buffered.used,
+  );
   return {
-    ...{ clock, random, log, store, metrics, requestLog: log.requests, http },
+    ...{ clock, random, log, store, metrics, requestLog: log.requests, http, buffered },
+    received: (x, bytes) => holdAnswer(x, bytes, buffered),
     ...{ events, traces, auditBlocks: auditBlocks(events.trail), audit: events.trail },
   };
 }
@@ -69,6 +80,25 @@ function logClockStep(log: Log, byMs: number): void {
       ? "dates follow; a new month of budgets begins only when the clock stays there for 10 minutes"
       : "dates follow when the clock stays there for a minute; budgets never go back to an earlier month";
   log.warn({ stepped_seconds: seconds }, `the machine's clock was stepped by ${seconds} s: ${effect}`);
+}
+
+/** Each byte of a body is there several times for a while: as it came, as text, parsed, and as it is sent on. */
+const HEAP_SHARE = 4;
+
+function bufferedBytesMax(configured: number): number {
+  return Math.min(configured, Math.floor(getHeapStatistics().heap_size_limit / HEAP_SHARE));
+}
+
+/** A call whose answer does not fit any more is given up: what it holds is free for the others then. */
+function holdAnswer(x: Exchange, bytes: number, buffered: ByteBudget): void {
+  // The pipeline makes every Exchange, and makes it as a Call.
+  const call = x as Call;
+  if (call.ended || call.cancelled !== undefined) return;
+  const isFull = !buffered.fits(bytes);
+  buffered.reserve(bytes);
+  call.heldBytes += bytes;
+  // Not within the callback of the connection that the answer arrives on.
+  if (isFull) setImmediate(() => call.cancel("buffers_full"));
 }
 
 /** What is not asked for is not loaded: a driver brings its own modules. */
@@ -95,8 +125,10 @@ async function createStore(
   }
   if (driver === "redis") {
     const { redisStore } = await import("../state/redis.ts");
-    const { url, key_prefix: keyPrefix, on_unavailable: onUnavailable } = state;
-    return redisStore({ clock, random, log, maxSessions, url, keyPrefix, onUnavailable });
+    const { url, directory, key_prefix: keyPrefix } = state;
+    const { on_unavailable: onUnavailable, on_data_loss: onDataLoss } = state;
+    const policies = { onUnavailable, onDataLoss };
+    return redisStore({ clock, random, log, metrics, maxSessions, url, keyPrefix, directory, ...policies });
   }
   const plugin = registry.stores.get(driver);
   if (plugin === undefined) throw new Error(`there is no store '${driver}'`);

@@ -11,6 +11,12 @@ export type JsonBody = Readonly<Record<string, unknown>>;
 /** Nesting that a body may have; deeper ones would overflow recursive readers (schemas, plugins). */
 export const DEPTH_MAX = 64;
 
+export interface BodyLimits {
+  readonly maxBytes: number;
+  /** Counts bytes that are about to be kept, for as long as the caller needs them; the refusal when there is no room. */
+  readonly hold: (bytes: number) => GatewayError | undefined;
+}
+
 /**
  * Reads a body that is JSON by its head, then calls `done` once; never when the client leaves before the end. undefined:
  * it was empty. How long it may take is the caller's to watch. Callbacks, not a promise: a body in one piece costs one
@@ -19,7 +25,7 @@ export const DEPTH_MAX = 64;
 export function readBytes(
   req: IncomingMessage,
   res: ServerResponse,
-  maxBytes: number,
+  { maxBytes, hold }: BodyLimits,
   done: (bytes: Buffer | GatewayError | undefined) => void,
 ): void {
   const refusal = refusedByHead(req, maxBytes);
@@ -29,15 +35,21 @@ export function readBytes(
   let first: Buffer | undefined;
   let rest: Buffer[] | undefined;
   let bytes = 0;
+  let isRefused = false;
   req.on("data", (chunk: Buffer) => {
-    if (bytes > maxBytes) return;
+    if (isRefused) return;
     bytes += chunk.length;
-    if (bytes > maxBytes) done(reject("body_too_large", { max: maxBytes }));
-    else if (first === undefined) first = chunk;
+    const over = bytes > maxBytes ? reject("body_too_large", { max: maxBytes }) : hold(chunk.length);
+    if (over !== undefined) {
+      isRefused = true;
+      first = undefined;
+      rest = undefined;
+      done(over);
+    } else if (first === undefined) first = chunk;
     else (rest ??= [first]).push(chunk);
   });
   req.on("end", () => {
-    if (bytes > maxBytes) return;
+    if (isRefused) return;
     const whole = rest === undefined ? first : Buffer.concat(rest);
     // These listeners live as long as the answer, which may stream for minutes: the body must not.
     first = undefined;

@@ -3,6 +3,7 @@
  * times, cancellation). One plain object a call, no closures, so that making it is cheap.
  */
 import type { IncomingHttpHeaders } from "node:http";
+import type { ByteBudget } from "../base/byte-budget.ts";
 import type {
   Attempt,
   CallOptions,
@@ -40,6 +41,8 @@ const NO_BODY: Readonly<Record<string, unknown>> = Object.freeze({});
 
 /** What every call needs of the gateway. */
 export interface Runtime {
+  /** Bytes that all calls hold in memory. */
+  readonly buffered: ByteBudget;
   readonly clock: Clock;
   readonly log: Logger;
   readonly store: StateStore;
@@ -100,8 +103,10 @@ export class Call implements Exchange {
   reservation: Reservation | undefined = undefined;
   /** The claim whose prices the cost of this call is reckoned by. */
   priced: Extract<Claim, { kind: "spend" }> | undefined = undefined;
+  /** Bytes of its body and of its provider's answer that are in memory until it ends. */
+  heldBytes = 0;
   /** Why the call was given up, once it was. */
-  cancelled: "client_gone" | "timeout" | "shutdown" | undefined = undefined;
+  cancelled: "client_gone" | "timeout" | "shutdown" | "buffers_full" | undefined = undefined;
   /** Monotonic time of the first byte of the answer; 0 before it. */
   firstByteMs = 0;
   /** Its place among the open calls; see OpenCalls. */

@@ -38,6 +38,11 @@ function wholeAsStream(result: ChatResult): AnswerStream {
   };
 }
 
+/** The answer under way does not fit beside what other calls hold in memory. */
+function buffersFull(): GatewayError {
+  return reject("buffers_full", {}, { retryAfterSeconds: 1 });
+}
+
 /** An answer that nothing can refuse any more. `close` ends its stream; without it the answer is sent whole. */
 interface Final {
   readonly result: ChatResult;
@@ -174,7 +179,8 @@ class ChatRun implements PumpOwner {
     const part = this.#pump?.cancel();
     if (part !== undefined) this.#answered = { ...part.result, usage: part.usage };
     if (x.cancelled === "client_gone") return this.#close(undefined, "client_gone");
-    this.#close(x.cancelled === "timeout" ? this.#timedOut() : reject("draining", {}), "failed");
+    if (x.cancelled === "timeout") this.#close(this.#timedOut(), "failed");
+    else this.#close(x.cancelled === "buffers_full" ? buffersFull() : reject("draining", {}), "failed");
   }
 
   /** In the words of a provider's own time-out, when one was being asked. */

@@ -65,6 +65,8 @@ export function endCall(x: Call, steps: readonly FinishStep[], ending: Ending): 
   x.onCancel(undefined);
   const nowMs = x.rt.clock.monotonicMs();
   x.enter(-1, nowMs);
+  x.rt.buffered.release(x.heldBytes);
+  x.heldBytes = 0;
   const last = x.attempts.at(-1);
   // Field by field: spreading costs microseconds, and this runs on every call.
   const end: CallEnd = {

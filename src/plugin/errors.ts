@@ -112,6 +112,8 @@ export const ERRORS = {
   // The gateway itself.
   request_timeout: { status: 502, message: "Provider call failed: timed out after <ms> ms" },
   overloaded: { status: 503, message: "The gateway is at its limit of open calls." },
+  buffers_full: { status: 503, message: "The gateway is at its limit of bodies and answers in memory." },
+  shedding: { status: 503, message: "The gateway is overloaded." },
   draining: { status: 503, message: "The gateway is shutting down." },
   state_unavailable: { status: 503, message: "The state store is not available." },
   internal: { status: 500, message: "Internal error." },

@@ -6,16 +6,19 @@
  * of them. The server must not evict keys (`maxmemory-policy noeviction`), or budgets are forgotten; a full one is
  * taken for a lost one. Needs Redis 5, or any Valkey.
  */
-import type { Clock, Logger, Random, StateStore } from "../plugin/index.ts";
+import type { Clock, Logger, Random, StateStore, StoreHealth } from "../plugin/index.ts";
 import { redisAddress } from "./redis/address.ts";
 import { AUDIT_SCRIPTS, RedisAudit } from "./redis/audit.ts";
-import { RedisLedger } from "./redis/ledger.ts";
+import { Continuity } from "./redis/continuity.ts";
+import { CHECK } from "./redis/guard-script.ts";
+import { type LedgerMetrics, RedisLedger } from "./redis/ledger.ts";
 import { LEDGER } from "./redis/ledger-script.ts";
 import { RedisLink } from "./redis/link.ts";
 import { OVERRIDE_SCRIPTS, RedisOverrides } from "./redis/overrides.ts";
 import { SESSION_SCRIPTS } from "./redis/session-scripts.ts";
 import { RedisSessions } from "./redis/sessions.ts";
 import { redisSlice, SLICE_SCRIPTS } from "./redis/slices.ts";
+import { SpillFiles } from "./redis/spill-files.ts";
 
 /** What a redis store is made from. */
 export interface RedisStoreOptions {
@@ -28,12 +31,19 @@ export interface RedisStoreOptions {
   readonly keyPrefix: string;
   /** While the server is lost: refuse calls, or let them pass and add what they cost when it is back. */
   readonly onUnavailable: "deny" | "allow";
+  /** When Redis has lost data: refuse calls until an operator confirms, or go on with what is there. */
+  readonly onDataLoss: "deny" | "allow";
+  /** Where costs go that Redis cannot be told before the process ends. undefined: nowhere, they are lost. */
+  readonly directory?: string;
+  readonly metrics?: LedgerMetrics;
   /** Conversations stored at most, under this prefix. */
   readonly maxSessions: number;
   /** For tests: the time, in the place of the server's. */
   readonly serverTimeMs?: () => number;
   /** For tests: how long a server may be silent before it is taken for lost. Default 1,000. */
   readonly silenceMs?: number;
+  /** For tests: memory for ends of calls that Redis has not acknowledged. */
+  readonly endsBytesMax?: number;
 }
 
 /**
@@ -41,7 +51,7 @@ export interface RedisStoreOptions {
  * Rejects, for the one who starts the gateway, when the address is none or ioredis is not installed.
  */
 export async function redisStore(options: RedisStoreOptions): Promise<StateStore> {
-  const { clock, random, log, onUnavailable, maxSessions, serverTimeMs, silenceMs } = options;
+  const { clock, random, log, onUnavailable, onDataLoss, maxSessions, serverTimeMs, silenceMs } = options;
   const address = redisAddress(options.url);
   if (address === undefined) throw new Error("state.url is no address of redis: redis://host:6379");
   const prefix = `{${options.keyPrefix}}`;
@@ -50,6 +60,7 @@ export async function redisStore(options: RedisStoreOptions): Promise<StateStore
     address,
     prefix,
     scripts: [
+      CHECK,
       LEDGER,
       ...Object.values(SESSION_SCRIPTS),
       ...OVERRIDE_SCRIPTS,
@@ -64,16 +75,27 @@ export async function redisStore(options: RedisStoreOptions): Promise<StateStore
         : "limits and budgets do not hold until it is back (state.on_unavailable: allow)",
     ...(silenceMs === undefined ? {} : { silenceMs }),
   });
-  const shared = { link, prefix, instance, clock, onUnavailable, serverTimeMs };
-  const ledger = new RedisLedger({ ...shared, log });
+  const continuity = new Continuity({ link, instance, clock, log, onDataLoss, serverTimeMs });
+  const shared = { link, continuity, prefix, instance, clock, onUnavailable, serverTimeMs };
+  const server = `${address.shown} ${prefix}`;
+  const files =
+    options.directory === undefined
+      ? undefined
+      : new SpillFiles({ directory: options.directory, server, instance, log });
+  const { metrics, endsBytesMax } = options;
+  const ledger = new RedisLedger({ ...shared, log, onDataLoss, files, metrics, endsBytesMax });
   const sessions = new RedisSessions({ ...shared, random, maxSessions });
   const overrides = new RedisOverrides(shared);
   const audit = new RedisAudit(link, clock, log);
+  metrics?.gauge("sluice_state_data_loss", "1 while calls are refused because Redis lost data", () =>
+    continuity.denied ? 1 : 0,
+  );
   link.onChange(
     () => void warnOfEviction(link, log),
     () => {},
   );
   await link.connect();
+  await continuity.settled();
 
   return {
     driver: "redis",
@@ -87,17 +109,27 @@ export async function redisStore(options: RedisStoreOptions): Promise<StateStore
     renew: (reservations) => ledger.renew(reservations),
     sums: () => ledger.sums(),
     spending: (key, month) => ledger.spending(key, month),
-    health: () =>
-      link.wrong === undefined
-        ? { ok: true, detail: `redis: ${address.shown}` }
-        : { ok: false, detail: `redis: ${link.wrong}` },
+    health: () => healthOf(link.wrong, continuity.denied, options, address.shown),
     async close() {
       sessions.close();
       overrides.close();
+      continuity.close();
       await Promise.all([ledger.close(), audit.send()]);
       link.close();
     },
   };
+}
+
+function healthOf(
+  wrong: string | undefined,
+  isDenied: boolean,
+  { onUnavailable }: RedisStoreOptions,
+  shown: string,
+): StoreHealth {
+  if (wrong !== undefined)
+    return { ok: false, serving: onUnavailable === "allow", detail: `redis: ${wrong}` };
+  if (isDenied) return { ok: false, detail: "redis: data was lost; confirm with `sluice state confirm`" };
+  return { ok: true, detail: `redis: ${shown}` };
 }
 
 async function loadClient(): Promise<typeof import("ioredis").Redis> {

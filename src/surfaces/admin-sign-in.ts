@@ -74,7 +74,7 @@ function signIn(ctx: SignInContext, throttle: Throttle, { req, res, headers }: V
     refuseWith(reject("body_too_slow", { ms: BODY_TIMEOUT_MS }));
   });
   res.on("close", () => tooSlow.cancel());
-  readBytes(req, res, BODY_BYTES_MAX, (bytes) => {
+  readBytes(req, res, { maxBytes: BODY_BYTES_MAX, hold: () => undefined }, (bytes) => {
     tooSlow.cancel();
     if (answered) return;
     const body = isGatewayError(bytes) ? bytes : parseJsonObject(bytes);

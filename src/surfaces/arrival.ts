@@ -9,7 +9,7 @@ import type { ProjectType } from "../config/model.ts";
 import { type JsonBody, parseJsonObject, readBytes } from "../http/body.ts";
 import type { ClientAddress } from "../http/client-address.ts";
 import { countHeader } from "../http/head-rules.ts";
-import { type FlatHeaders, sendError } from "../http/respond.ts";
+import { type FlatHeaders, sendError, sendJson } from "../http/respond.ts";
 import type { RequestHandler } from "../http/server.ts";
 import { Call, type Runtime } from "../pipeline/call.ts";
 import { endCall } from "../pipeline/end.ts";
@@ -33,11 +33,16 @@ export interface SurfaceContext {
   acquire(): Generation;
   /** Calls that have arrived and not ended. */
   readonly open: OpenCalls;
+  /** Whether the process has room for another call. */
+  readonly overload: { admits(): boolean };
   /** Set while the gateway shuts down. */
   readonly draining: boolean;
   /** Answers `POST /api/control`, which is no call of a project. Absent: it is not served. */
   readonly control?: RequestHandler;
 }
+
+/** Whole answers longer than this count as buffered; shorter ones fit into the kernel's buffers. */
+const COUNTED_LENGTH_MIN = 65_536;
 
 /** Open calls that the gateway takes on; more are shed with 503. */
 export const OPEN_CALLS_MAX = 16_384;
@@ -65,6 +70,7 @@ export class Visit {
   readonly call: Call;
   readonly generation: Generation;
   #reading = false;
+  readonly #bodyBytesMax: number;
 
   constructor(ctx: SurfaceContext, req: IncomingMessage, res: ServerResponse, route: Route) {
     this.ctx = ctx;
@@ -87,6 +93,7 @@ export class Visit {
       nowMs: clock.nowMs(),
       monotonicMs: clock.monotonicMs(),
     });
+    this.#bodyBytesMax = config.server.max_body_bytes;
     this.call.lease = this;
     this.call.owner = this;
     this.call.deadlineMs = this.call.startedMonotonicMs + config.server.request_timeout_ms;
@@ -125,6 +132,10 @@ export class Visit {
     const project = config.projects.get(this.call.project.uuid);
     const go = (): void => {
       this.call.enter(-1, this.ctx.rt.clock.monotonicMs());
+      // A proxied body passes through and is not kept.
+      const declared = type === "proxy" ? 0 : Number(this.req.headers["content-length"] ?? 0);
+      const full = declared > this.#bodyBytesMax ? undefined : this.#refusedForMemory(declared);
+      if (full !== undefined) return this.refuse(full);
       // Authenticate has refused calls to projects that do not exist.
       if (project === undefined) return this.refuse(reject("project_mismatch", {}));
       if (project.type !== type) return this.refuse(wrongType());
@@ -162,15 +173,32 @@ export class Visit {
     const wholeCallMs = call.deadlineMs;
     call.deadlineMs = Math.min(wholeCallMs, this.ctx.rt.clock.monotonicMs() + timeoutMs);
     this.#reading = true;
-    readBytes(this.req, this.res, maxBytes, (bytes) => {
+    readBytes(this.req, this.res, { maxBytes, hold: (bytes) => this.#hold(bytes) }, (bytes) => {
       if (call.ended) return;
       this.#reading = false;
       call.deadlineMs = wholeCallMs;
       if (isGatewayError(bytes)) return this.refuse(bytes);
       workInTurn(() => {
-        if (!call.ended) read(bytes);
+        if (call.ended) return;
+        // Answers of calls before this one, made since its head came, may have taken the room.
+        const full = this.#refusedForMemory(0);
+        if (full === undefined) read(bytes);
+        else this.refuse(full);
       });
     });
+  }
+
+  /** Sends a whole JSON answer, which counts as held until the client has it or is gone. */
+  answer(status: number, body: string): void {
+    const { res } = this;
+    if (body.length > COUNTED_LENGTH_MIN) {
+      const { buffered } = this.ctx.rt;
+      // In UTF-8, and in the way to the client no more than once.
+      const bytes = Buffer.byteLength(body);
+      buffered.reserve(bytes);
+      res.once("close", () => buffered.release(bytes));
+    }
+    sendJson(res, status, body, this.headers());
   }
 
   /** The call was given up before it reached an endpoint, whose pipeline would have been told instead. */
@@ -182,6 +210,8 @@ export class Visit {
       );
     } else if (this.call.cancelled === "shutdown") {
       this.refuse(reject("draining", {}));
+    } else if (this.call.cancelled === "buffers_full") {
+      this.refuse(reject("buffers_full", {}, { retryAfterSeconds: 1 }));
     } else {
       this.end(499, undefined);
     }
@@ -199,6 +229,23 @@ export class Visit {
     });
   }
 
+  /** Counts bytes of the body; the refusal when there is no room for them. */
+  #hold(bytes: number): GatewayError | undefined {
+    const { call, ctx } = this;
+    // What arrives after the end of the call is dropped.
+    if (call.ended) return reject("internal", {});
+    if (!ctx.rt.buffered.tryReserve(bytes)) return reject("buffers_full", {}, { retryAfterSeconds: 1 });
+    call.heldBytes += bytes;
+    return undefined;
+  }
+
+  /** `bytes`: of the body, as far as its head tells. */
+  #refusedForMemory(bytes: number): GatewayError | undefined {
+    const { buffered } = this.ctx.rt;
+    if (!buffered.isFull && buffered.fits(bytes)) return undefined;
+    return reject("buffers_full", {}, { retryAfterSeconds: 1 });
+  }
+
   #decided(outcome: Awaited<ReturnType<typeof runRequest>>, go: () => void): void {
     if (this.call.ended) return;
     if (outcome === undefined) go();
@@ -211,6 +258,7 @@ export class Visit {
     if (this.ctx.draining)
       return reject("draining", {}, { retryAfterSeconds: 1, headers: { Connection: "close" } });
     if (this.ctx.open.size > OPEN_CALLS_MAX) return reject("overloaded", {}, { retryAfterSeconds: 1 });
+    if (!this.ctx.overload.admits()) return reject("shedding", {}, { retryAfterSeconds: 1 });
     if (countHeader(this.req.rawHeaders, "authorization") > 1) return reject("duplicate_authorization", {});
     return undefined;
   }

@@ -2,7 +2,7 @@
 import type { CompiledProject } from "../compile/model.ts";
 import type { JsonBody } from "../http/body.ts";
 import { EventStream } from "../http/event-stream.ts";
-import { sendError, sendJson } from "../http/respond.ts";
+import { sendError } from "../http/respond.ts";
 import type { Call } from "../pipeline/call.ts";
 import { runChat } from "../pipeline/chat.ts";
 import type { EventOutlet, Reply } from "../pipeline/reply.ts";
@@ -55,7 +55,7 @@ class ChatReply implements Reply {
   }
 
   whole(x: Call, result: ChatResult, usage: Usage): void {
-    sendJson(this.#visit.res, 200, chatBody(x, result, usage), this.#visit.headers());
+    this.#visit.answer(200, chatBody(x, result, usage));
   }
 
   refuse(_x: Call, error: GatewayError): void {

@@ -2,6 +2,7 @@
  * What a tool of the control plane is: arguments that its schema has accepted in, content out. And the context that all
  * of them are handed; they reach for nothing else.
  */
+import type { ByteBudget } from "../base/byte-budget.ts";
 import { compileSchema } from "../base/json-schema.ts";
 import type { ProjectConfig, ResolvedConfig } from "../config/model.ts";
 import type { OverrideEdit, OverrideEdits, Standing } from "../config/override-edits.ts";
@@ -17,6 +18,7 @@ export interface ControlContext {
   readonly clock: Clock;
   readonly log: Logger;
   readonly version: string;
+  readonly buffered: ByteBudget;
   readonly store: Pick<StateStore, "overrides" | "sums" | "audit">;
   readonly audit: AuditTrail;
   readonly deliveries: Deliveries;

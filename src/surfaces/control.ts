@@ -100,7 +100,15 @@ function readWithin(
   };
   const deadline = ctx.clock.after(ms, () => end(reject("body_too_slow", { ms })));
   req.once("close", () => deadline.cancel());
-  readBytes(req, res, maxBytes, end);
+  let held = 0;
+  const hold = (bytes: number): GatewayError | undefined => {
+    if (isOver || !ctx.buffered.tryReserve(bytes))
+      return reject("buffers_full", {}, { retryAfterSeconds: 1 });
+    held += bytes;
+    return undefined;
+  };
+  res.once("close", () => ctx.buffered.release(held));
+  readBytes(req, res, { maxBytes, hold }, end);
 }
 
 /** The control plane as an MCP server. Its tools are the same for everybody. */

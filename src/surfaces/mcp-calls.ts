@@ -104,6 +104,7 @@ export class McpCalls {
 
   #lateness(call: Call): GatewayError {
     const { request_timeout_ms: ms } = this.visit.generation.config.server;
+    if (call.cancelled === "buffers_full") return reject("buffers_full", {}, { retryAfterSeconds: 1 });
     return call.cancelled === "shutdown" ? reject("draining", {}) : reject("request_timeout", { ms });
   }
 

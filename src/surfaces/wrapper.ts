@@ -5,7 +5,7 @@
 import type { CompiledEndpoint, CompiledProject } from "../compile/model.ts";
 import type { JsonBody } from "../http/body.ts";
 import { EventStream } from "../http/event-stream.ts";
-import { sendError, sendJson } from "../http/respond.ts";
+import { sendError } from "../http/respond.ts";
 import type { Call } from "../pipeline/call.ts";
 import { runChat } from "../pipeline/chat.ts";
 import type { ClosingAnswer, EventOutlet, Reply } from "../pipeline/reply.ts";
@@ -41,8 +41,7 @@ export function serveEmbeddings(visit: Visit): void {
     if (endpoint === undefined) return visit.refuse(reject("alias_not_found", { alias: input.model }));
     begin(visit.call, endpoint, { body, ...input, stream: false });
     runChat(visit.call, endpoint, {
-      whole: (_x, result, usage) =>
-        sendJson(visit.res, 200, embeddingsOf(result, usage, input.base64), visit.headers()),
+      whole: (_x, result, usage) => visit.answer(200, embeddingsOf(result, usage, input.base64)),
       refuse: (_x, error) => sendError(visit.req, visit.res, error, visit.headers()),
       // Nobody asked for events.
       events: () => new EventStream(visit.res, visit.headers()),
@@ -111,7 +110,7 @@ class CompletionReply implements Reply {
       const events = this.events();
       events.write(wholeAsEvents(answer, this.#input.usageEvent));
       events.end();
-    } else sendJson(this.#visit.res, 200, JSON.stringify(completionOf(answer)), this.#visit.headers());
+    } else this.#visit.answer(200, JSON.stringify(completionOf(answer)));
   }
 
   refuse(_x: Call, error: GatewayError): void {

@@ -13,6 +13,8 @@ export class WholeAnswer implements UpstreamHandler {
   readonly #x: Exchange;
   readonly #settle: (result: ChatResult | ProviderFailure) => void;
   readonly #body = new AnswerBody();
+  /** Told of bytes that are kept until the call ends. */
+  received: ((x: Exchange, bytes: number) => void) | undefined;
   #status = 0;
   /** Of an error answer only. */
   #headers: Readonly<Record<string, string>> = {};
@@ -36,6 +38,7 @@ export class WholeAnswer implements UpstreamHandler {
   }
 
   onChunk(bytes: Buffer): void {
+    this.received?.(this.#x, bytes.length);
     this.#body.add(bytes, isSuccess(this.#status) ? ANSWER_BYTES_MAX : ERROR_BYTES_MAX);
   }
 

@@ -17,6 +17,8 @@ export interface WireSettings {
   readonly firstByteTimeoutMs: number;
   /** The `traceparent` to send. Default: the client's own goes on (CONTRACT section 3). */
   readonly traceparent?: (x: Exchange) => string | undefined;
+  /** Told of bytes of an answer that is kept whole until its call ends. */
+  readonly received?: ((x: Exchange, bytes: number) => void) | undefined;
 }
 
 const STREAM_BYTES_MAX = 256 * 1024 * 1024;
@@ -46,6 +48,7 @@ export function wireProvider(
     complete: (request, x) =>
       new Promise((settle) => {
         const answer = new WholeAnswer(format, scrub, x, settle);
+        answer.received = settings.received;
         const call = client.send(format.encode(request, credential, false), answer, traced(whole, x));
         x.onCancel(() => answer.cancel(call));
       }),

@@ -1,4 +1,5 @@
 /** What providers and stage `call` are handed in their tests: a real call, and a host with nothing behind it. */
+import { ByteBudget } from "../../src/base/byte-budget.ts";
 import { Call } from "../../src/pipeline/call.ts";
 import type {
   ChatChunk,
@@ -22,7 +23,12 @@ export function callAt(
 ): Call {
   const { log, random } = hostWith(clock);
   const call = new Call({
-    rt: { clock, log, store: memoryStore({ clock, random, maxSessions: 1 }) },
+    rt: {
+      clock,
+      log,
+      buffered: new ByteBudget(1_000_000),
+      store: memoryStore({ clock, random, maxSessions: 1 }),
+    },
     requestId: "11111111-1111-4111-8111-111111111111",
     surface: "chat",
     scope: "chat",

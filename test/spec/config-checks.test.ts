@@ -303,6 +303,7 @@ verifies(
       host: "127.0.0.1",
       port: 8080,
       max_body_bytes: 33_554_432,
+      max_buffered_bytes: 268_435_456,
       max_connections_per_address: 1_000,
       request_timeout_ms: 120_000,
       drain_timeout_ms: 30_000,

@@ -359,7 +359,7 @@ async function bareServer(t: TestContext): Promise<Client> {
     },
   };
   const http = createServer((req, res) =>
-    readBytes(req, res, 10_000, (bytes) => {
+    readBytes(req, res, { maxBytes: 10_000, hold: () => undefined }, (bytes) => {
       assert.ok(Buffer.isBuffer(bytes));
       serveRpc({ server, caller: undefined, req, res, bytes, headers: [], done: () => {} });
     }),

@@ -2,12 +2,11 @@
 import assert from "node:assert/strict";
 import { monthOf } from "../../src/base/month.ts";
 import type { Reservation, StateStore } from "../../src/plugin/index.ts";
-import { ENDS_MAX } from "../../src/state/redis/ledger.ts";
 import type { RedisStoreOptions } from "../../src/state/redis.ts";
 import { rate, spend } from "../../src/testing/store-claims.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { type CuttingProxy, cuttingProxy } from "./redis-proxy.ts";
-import { ask, auditRecord, listeningLog, openStore, redisTests } from "./redis-server.ts";
+import { ask, auditRecord, listeningLog, listeningMetrics, openStore, redisTests } from "./redis-server.ts";
 
 const UNAVAILABLE = { admitted: false, refused: "unavailable", retryAfterSeconds: 1, spentNanoUsd: 0 };
 const TTL_MS = 600_000;
@@ -166,7 +165,7 @@ redis.test("where calls may pass a lost server, a cost whose answer was lost cou
 );
 
 redis.test("a server that says nothing is lost, and found again", () =>
-  throughProxy({ silenceMs: 40 }, async (store, log, proxy) => {
+  throughProxy({ silenceMs: 200 }, async (store, log, proxy) => {
     const back = log.next("redis is back");
     let isSwallowed = false;
     proxy.fate = () => {
@@ -190,7 +189,7 @@ redis.test(
       await ask(redis.server, "CONFIG", "SET", "maxmemory", "1");
       try {
         assert.deepEqual(await store.admit("call", [spend("sum", 50)]), UNAVAILABLE);
-        assert.deepEqual(await store.health(), { ok: false, detail: "redis: answers OOM" });
+        assert.deepEqual(await store.health(), { ok: false, serving: false, detail: "redis: answers OOM" });
         store.settle(reservation, 9);
       } finally {
         await ask(redis.server, "CONFIG", "SET", "maxmemory", "0");
@@ -332,15 +331,46 @@ redis.test("a server that may forget budgets is warned of", async () => {
   }
 });
 
-redis.test("more ends than can be kept are told of once", async () => {
+redis.test(
+  "with allow, costs of any number of calls are kept while redis is away, added up by sum",
+  async () => {
+    await redis.server.kill();
+    const metrics = listeningMetrics();
+    const clock = virtualClock(Date.now());
+    await withStore({ onUnavailable: "allow", endsBytesMax: 10_000, metrics, clock }, async (store, log) => {
+      for (let call = 0; call < 14_000; call += 1) store.settle(await reserved(store), 3);
+      assert.equal(metrics.read("sluice_state_ends_waiting"), 1);
+      const back = log.next("redis is back");
+      await redis.server.start();
+      await back;
+      await store.admit("last", [spend("another", 1)]);
+      assert.deepEqual(await spendingOf(store), { settledNanoUsd: 42_000, reservedNanoUsd: 0 });
+      assert.equal(metrics.read("sluice_state_lost_usd_total"), 0);
+    });
+  },
+);
+
+redis.test("with allow, costs beyond the memory for them are counted in dollars, by sum", async () => {
   await redis.server.kill();
-  await withStore({ onUnavailable: "allow" }, async (store, log) => {
-    for (let call = 0; call < ENDS_MAX + 5; call += 1) store.settle(await reserved(store), 1);
-    assert.equal(log.lines.filter(({ message }) => message.startsWith("too many calls ended")).length, 1);
-    const back = log.next("redis is back");
+  const metrics = listeningMetrics();
+  const clock = virtualClock(Date.now());
+  await withStore({ onUnavailable: "allow", endsBytesMax: 1000, metrics, clock }, async (store, log) => {
+    for (let call = 0; call < 100; call += 1) {
+      const answer = await store.admit("call", [spend(`sum-${call}`, 50)]);
+      assert.ok(answer.admitted && answer.reservation !== undefined);
+      store.settle(answer.reservation, 1_000_000_000);
+    }
+    clock.advance(10_000);
+    const kept = metrics.read("sluice_state_ends_waiting");
+    assert.ok(kept > 10 && kept < 30, `${kept} kept`);
+    assert.equal(metrics.read("sluice_state_lost_usd_total"), 100 - kept);
+    const lines = log.lines.filter(({ message }) => message.startsWith("costs of calls were lost"));
+    assert.equal(lines.length, 2);
+    assert.equal(
+      lines.reduce((usd, { fields }) => usd + Number(fields["usd"]), 0),
+      100 - kept,
+    );
     await redis.server.start();
-    await back;
-    assert.deepEqual(await spendingOf(store), { settledNanoUsd: ENDS_MAX, reservedNanoUsd: 0 });
   });
 });
 

@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import type { AuditRecord, Logger, Random, StateStore } from "../../src/plugin/index.ts";
+import type { LedgerMetrics } from "../../src/state/redis/ledger.ts";
 import { type RedisStoreOptions, redisStore } from "../../src/state/redis.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 
@@ -155,6 +156,24 @@ export function listeningLog(): Logger & { lines: LogLine[]; next(words: string)
   };
 }
 
+/** Metrics to look at: `read` answers what a family without labels shows. */
+export function listeningMetrics(): LedgerMetrics & { read(name: string): number } {
+  const reads = new Map<string, () => number>();
+  return {
+    gauge: (name, _help, read) => void reads.set(name, read),
+    counter(name) {
+      let sum = 0;
+      reads.set(name, () => sum);
+      return { series: () => (value) => void (sum += value) };
+    },
+    read(name) {
+      const read = reads.get(name);
+      if (read === undefined) throw new Error(`there is no metric ${name}`);
+      return read();
+    },
+  };
+}
+
 /** A store on `url` as a process has it, on the server's own time unless another is given. */
 export function openStore(
   options: Partial<RedisStoreOptions> & { readonly url: string },
@@ -165,6 +184,7 @@ export function openStore(
     log: listeningLog(),
     keyPrefix: "test",
     onUnavailable: "deny",
+    onDataLoss: "deny",
     maxSessions: 100,
     ...options,
   });

@@ -23,6 +23,7 @@ describe("on a real server", { skip: skipWithoutRedis }, () => {
       // Each store finds the server empty.
       keyPrefix: `conformance-${stores}`,
       onUnavailable: "deny",
+      onDataLoss: "deny",
       maxSessions: 100,
       serverTimeMs: () => clock.nowMs(),
     });

@@ -25,6 +25,12 @@ export const server = section("The data plane: where calls come in. A change nee
   host: host("Address to listen on. Beyond loopback the demo token is refused."),
   port: port("Port to listen on; 0 takes a free one.", 8080),
   max_body_bytes: integer("Larger request bodies get 413.", 1, 1_073_741_824, { default: 33_554_432 }),
+  max_buffered_bytes: integer(
+    "Bytes of bodies and answers that all calls together may hold in memory, never more than a quarter of the heap limit; beyond it new calls get 503.",
+    1_048_576,
+    1_099_511_627_776,
+    { default: 268_435_456 },
+  ),
   max_connections_per_address: integer(
     "Connections that one client address may hold (an IPv6 address with its /64 network); trusted proxies are exempt.",
     1,
@@ -61,7 +67,10 @@ export const state = section(
   "Where limits, sessions, spend and overrides are kept. A change needs a restart.",
   {
     driver: name("`memory`, `file`, `redis`, or a store that a plugin registers.", { default: "memory" }),
-    directory: name("For `file`: the folder of journal and snapshots.", { default: ".sluice" }),
+    directory: name(
+      "For `file`: the folder of journal and snapshots. For `redis`: where costs are kept that it could not be told before the process ended.",
+      { default: ".sluice" },
+    ),
     snapshot_interval_seconds: integer("For `file`: time between snapshots.", 1, 86_400, { default: 60 }),
     on_error: choice("For `file`: on a disk error answer from memory, or with 503.", ["degrade", "refuse"], {
       default: "degrade",
@@ -71,6 +80,11 @@ export const state = section(
     on_unavailable: choice("For `redis`: what happens to calls while it is lost.", ["deny", "allow"], {
       default: "deny",
     }),
+    on_data_loss: choice(
+      "For `redis`: when it was emptied or has lost writes, `deny` answers 503 until `sluice state confirm`, `allow` logs an error and continues with what is left.",
+      ["deny", "allow"],
+      { default: "deny" },
+    ),
     options: mapOf("For a store that a plugin registers: its options.", true),
     max_sessions: integer("Sessions kept; the least recently used go first.", 1, 10_000_000, {
       default: 100_000,

@@ -11,22 +11,27 @@ export type Ask = readonly [
   spends: readonly Spend[],
   entries: readonly Entry[],
 ];
-/** Lives with its call. What the contract does not name is private, so that it can be written down as JSON. */
+
+/** Where a reservation stands. `asked`: Redis may hold it or not. `unasked`: it was never sent. Else: the epoch it is in. */
+export type Place = { readonly epoch: string } | "asked" | "unasked";
+
+/** Lives with its call. What is not part of the public type is private, so that it can be written as JSON. */
 export class HeldReservation implements Reservation {
   readonly callId: string;
   readonly month: string;
   readonly entries: readonly { readonly key: string; readonly estimateNanoUsd: number }[];
   readonly #id: string;
-  readonly #isSure: boolean;
+  readonly #held: readonly Entry[];
+  #place: Place;
   #ended = false;
 
-  /** `isSure`: Redis has said that it holds it. */
-  constructor(callId: string, [id, , , entries]: Ask, month: string, isSure: boolean) {
+  constructor(callId: string, [id, , , entries]: Ask, month: string, place: Place) {
     this.callId = callId;
     this.month = month;
     this.entries = entries.map(([key, estimate]) => ({ key, estimateNanoUsd: Number(estimate) }));
     this.#id = id;
-    this.#isSure = isSure;
+    this.#held = entries;
+    this.#place = place;
   }
 
   get id(): string {
@@ -37,14 +42,27 @@ export class HeldReservation implements Reservation {
     return !this.#ended;
   }
 
+  get place(): Place {
+    return this.#place;
+  }
+
+  /** Where it stands now, after a loss of data or once it is restored. */
+  moveTo(place: Place): void {
+    this.#place = place;
+  }
+
+  /** As the script takes it to reserve it again. */
+  held(): readonly [id: string, month: string, entries: readonly Entry[]] {
+    return [this.#id, this.month, this.#held];
+  }
+
   sums(): readonly string[] {
     return this.entries.map(({ key }) => key);
   }
 
-  end(): { readonly id: string; readonly isSure: boolean } {
+  end(): void {
     if (this.#ended) throw new Error(`the reservation of call ${this.callId} was ended twice`);
     this.#ended = true;
-    return { id: this.#id, isSure: this.#isSure };
   }
 }
 

@@ -1,68 +1,37 @@
 /**
  * Rate windows, sums and reservations in Redis, decided by one script. Its keys, each behind the prefix:
  *
- *   rate:<window ms>:<key>   list of runs, oldest first: `<time> <calls before> <calls at that time>`
- *   settled:<month>          hash: sum -> nano-dollars
- *   reserved:<month>         hash: sum -> nano-dollars
- *   month, months            the highest month seen; the set of months kept
- *   held                     hash: id -> what it holds, `["open"|"lapsed",month,[[sum,estimate,input],…]]` or `["done"]`
- *   open                     sorted set: id -> when its lease, or the memory of its end, runs out
+ *   window:<ms>:<key>   list of runs, oldest first: `<time> <calls before> <calls at that time>`
+ *   windows             set of the keys above, so that idle ones are found and removed
+ *   settled:<month>     hash: sum -> nano-dollars
+ *   reserved:<month>    hash: sum -> nano-dollars
+ *   months              the set of months kept; the current one is in `meta` (see guard-script.ts)
+ *   held                hash: id -> what it holds, `["open"|"lapsed",month,[[sum,estimate,input],…]]` or `["done"]`
+ *   open                sorted set: id -> when its lease, or the memory of its end, runs out
  *
- * What one batch touches is read once and written once. No key need live longer than its contents count, and those
- * that outlive that by a little change no decision.
+ * What one batch touches is read once and written once. Windows have no expiry in Redis: a step of the server's clock
+ * would remove them.
  */
 import { LEASE_MS } from "../../plugin/index.ts";
 import { RATE_RUNS_MAX } from "../rate-window.ts";
 import { SPEND_SUMS_MAX } from "../spend-ledger.ts";
-import { script } from "./script.ts";
+import { guardedScript } from "./guard-script.ts";
+import { MONTHS } from "./month-script.ts";
 
-/** For so long the end of a call is known after it: one that comes late corrects, one that comes twice does nothing. */
-const LATE_MS = 3_600_000;
+/** How long an end is remembered that may be sent twice: the second one changes nothing. */
+const DONE_MS = 86_400_000;
+/** How long a lapsed reservation is remembered: the end of its call, should it still come, corrects the sums. */
+const LAPSED_MS = 7 * 86_400_000;
 
 /** Runs of a window: as many as in memory, so that both round alike. */
 export const RUNS_MAX = RATE_RUNS_MAX;
 
-/** Budgets are kept for the month and two before it, and a month once begun never gives way to an earlier one. */
-const MONTHS = `
-local function monthText(count)
-  return string.format('%04d-%02d', math.floor(count / 12), count % 12 + 1)
-end
-
--- Months since year 0, from days since 1970: the Gregorian calendar in eras of 400 years that begin in March.
-local function monthCount(ms)
-  local days = math.floor(ms / 86400000) + 719468
-  local era = math.floor(days / 146097)
-  local ofEra = days - era * 146097
-  local year = math.floor((ofEra - math.floor(ofEra / 1460) + math.floor(ofEra / 36524)
-    - math.floor(ofEra / 146096)) / 365)
-  local ofYear = ofEra - (365 * year + math.floor(year / 4) - math.floor(year / 100))
-  return (era * 400 + year) * 12 + 2 + math.floor((5 * ofYear + 2) / 153)
-end
-
-local MONTHS = prefix .. ':months'
-local month = monthText(monthCount(now))
-local known = redis.call('GET', prefix .. ':month')
-if known and known > month then
-  month = known
-elseif known ~= month then
-  redis.call('SET', prefix .. ':month', month)
-  redis.call('SADD', MONTHS, month)
-  local oldest = monthText(monthCount(now) - 2)
-  for _, old in ipairs(redis.call('SMEMBERS', MONTHS)) do
-    if old < oldest then
-      redis.call('UNLINK', prefix .. ':settled:' .. old, prefix .. ':reserved:' .. old)
-      redis.call('SREM', MONTHS, old)
-    end
-  end
-end
-
-local function isKept(of)
-  return of == month or redis.call('SISMEMBER', MONTHS, of) == 1
-end
-`;
+/** Windows looked at by each sweep, to find those that are idle. */
+const WINDOWS_PER_SWEEP = 256;
 
 const SUMS = `
 local sums = {}
+local isChanged = false
 
 local function sumOf(of, key)
   local name = of .. key
@@ -108,22 +77,30 @@ const RESERVATIONS = `
 local HELD, OPEN = prefix .. ':held', prefix .. ':open'
 
 local function remember(id, what, untilMs)
+  isChanged = true
   redis.call('HSET', HELD, id, cjson.encode(what))
   redis.call('ZADD', OPEN, untilMs, id)
 end
 
 local function forget(id)
+  isChanged = true
   redis.call('HDEL', HELD, id)
   redis.call('ZREM', OPEN, id)
 end
 
--- Ends what is held at one cost for all its sums; without one, each at its own input estimate.
+-- One amount for all sums, or one for each.
+local function costAt(cost, index)
+  if type(cost) == 'table' then return cost[index] end
+  return cost
+end
+
+-- Ends what is held at its cost; without one, each sum at its own input estimate.
 local function finish(held, cost)
   if not isKept(held[2]) then return end
   local lapsed = held[1] == 'lapsed'
-  for _, entry in ipairs(held[3]) do
+  for index, entry in ipairs(held[3]) do
     local input = tonumber(entry[3])
-    change(sumOf(held[2], entry[1]), (cost or input) - (lapsed and input or 0), lapsed and 0 or -entry[2])
+    change(sumOf(held[2], entry[1]), (costAt(cost, index) or input) - (lapsed and input or 0), lapsed and 0 or -entry[2])
   end
 end
 
@@ -135,14 +112,15 @@ local function lapse(count)
     if held and held[1] == 'open' then
       finish(held)
       held[1] = 'lapsed'
-      remember(id, held, now + ${LATE_MS})
+      remember(id, held, now + ${LAPSED_MS})
     else
       forget(id)
     end
   end
 end
 
--- With a month: a call that may have been admitted without a reservation. Its cost is added to these sums, once.
+-- With a month: Redis may hold nothing for it, because the call was admitted while Redis was lost or because the data
+-- was. Then its cost is added to these sums, once.
 local function settle(id, cost, of, keys)
   local text = redis.call('HGET', HELD, id)
   if text then
@@ -152,12 +130,21 @@ local function settle(id, cost, of, keys)
     forget(id)
   elseif of then
     if not isKept(of) then of = month end
-    for _, key in ipairs(keys) do change(sumOf(of, key), cost, 0) end
+    for index, key in ipairs(keys) do
+      change(sumOf(of, key), costAt(cost, index), 0)
+    end
   end
-  if of then remember(id, { 'done' }, now + ${LATE_MS}) end
+  if of then remember(id, { 'done' }, now + ${DONE_MS}) end
 end
 
--- One that lapsed all the same (its process was cut off for long) stands again as it was reserved.
+-- After a loss of data: what an open call had reserved is reserved again.
+local function restore(id, of, entries)
+  if redis.call('HEXISTS', HELD, id) == 1 or not isKept(of) then return end
+  for _, entry in ipairs(entries) do change(sumOf(of, entry[1]), 0, tonumber(entry[2])) end
+  remember(id, { 'open', of, entries }, now + ${LEASE_MS})
+end
+
+-- A reservation that lapsed while its process was cut off is open again.
 local function renew(id)
   local text = redis.call('HGET', HELD, id)
   local held = text and cjson.decode(text)
@@ -176,6 +163,7 @@ end
 
 /** As `RateWindow`: half-open windows, a ring of runs there, a list here. */
 const WINDOWS = `
+local WINDOWS, WINDOW = prefix .. ':windows', prefix .. ':window:'
 local windows = {}
 
 -- Time, calls before, calls up to its end.
@@ -202,7 +190,7 @@ local function search(key, length, isLate)
 end
 
 local function windowOf(name, windowMs)
-  local key = prefix .. ':rate:' .. windowMs .. ':' .. name
+  local key = WINDOW .. windowMs .. ':' .. name
   local window = windows[key]
   if window then return window end
   window = { key = key, windowMs = windowMs, calls = 0 }
@@ -247,20 +235,27 @@ local function count(window, stepMs)
     window.last = { ms = ms, before = before, after = before + 1 }
     if not window.first then window.first = window.last end
     redis.call('RPUSH', window.key, string.format('%.0f %.0f 1', ms, before))
+    if not last then redis.call('SADD', WINDOWS, string.sub(window.key, #WINDOW + 1)) end
   end
   window.calls = window.calls + 1
-  window.isCounted = true
 end
 
-local function writeWindows()
-  for key, window in pairs(windows) do
-    if window.isCounted then redis.call('PEXPIRE', key, window.windowMs + ${LEASE_MS}) end
+-- Looks at some windows and removes those that hold nothing any more.
+local function sweepWindows()
+  for _, member in ipairs(redis.call('SRANDMEMBER', WINDOWS, ${WINDOWS_PER_SWEEP})) do
+    local last = runAt(WINDOW .. member, -1)
+    if not last or last.ms <= now - tonumber(string.match(member, '^%d+')) then
+      redis.call('UNLINK', WINDOW .. member)
+      redis.call('SREM', WINDOWS, member)
+    end
   end
 end
 `;
 
-/** Answers 1, or `{index of the claim refused, milliseconds to wait, nano-dollars spent}`. */
+/** Answers 1, -1 for data lost and not confirmed, or `{index of the claim refused, ms to wait, nano-dollars spent}`. */
 const ADMIT = `
+local isDenied = lost and ask.deny
+
 local function refusalOf(rates, spends)
   local refused, longest = nil, 0
   for _, rate in ipairs(rates) do
@@ -277,6 +272,7 @@ local function refusalOf(rates, spends)
 end
 
 local function admit(id, rates, spends, entries)
+  if isDenied then return -1 end
   local refusal = refusalOf(rates, spends)
   if refusal then return refusal end
   -- Known already: this admission was overtaken by the word that nobody waits for it any more.
@@ -293,19 +289,22 @@ local function admit(id, rates, spends, entries)
   return 1
 end
 
+for _, one in ipairs(ask.restores) do restore(one[1], one[2], one[3]) end
 for _, id in ipairs(ask.renews) do renew(id) end
 for _, one in ipairs(ask.ends) do settle(one[1], one[2], one[3], one[4]) end
 lapse(ask.lapses)
-local answers = { month }
+local answers = { seq, month }
 for _, one in ipairs(ask.admits) do answers[#answers + 1] = admit(one[1], one[2], one[3], one[4]) end
 writeSums()
-writeWindows()
+if ask.sweep then sweepWindows() end
+if isChanged then answers[1] = redis.call('HINCRBY', META, 'seq', 1) end
 return answers
 `;
 
 /**
- * `{now?, renews: [id], ends: [[id, cost, month?, sums?]], lapses: leases looked at most, admits: [[id, rates, spends,
- * entries]]}` with rates `[index, key, limit, window ms, step ms]`, spends `[index, key, cap, estimate]`, entries
- * `[key, estimate, input]`, the last two as text. Answers the month, and for each admission what it came to.
+ * `{now?, epoch, seq, expect?, month, deny, restores: [[id, month, entries]], renews: [id], ends: [[id, cost, month?,
+ * sums?]], lapses: leases looked at most, sweep, admits: [[id, rates, spends, entries]]}` with rates `[index, key,
+ * limit, window ms, step ms]`, spends `[index, key, cap, estimate]`, entries `[key, estimate, input]`, the last two as
+ * text. Answers `seq`, the month, and for each admission what it came to; or STALE.
  */
-export const LEDGER = script(MONTHS, SUMS, RESERVATIONS, WINDOWS, ADMIT);
+export const LEDGER = guardedScript(MONTHS, SUMS, RESERVATIONS, WINDOWS, ADMIT);

@@ -2,59 +2,84 @@
  * Admissions, reservations and sums in Redis. All that is asked in one turn of the event loop goes out as one script
  * call, and the ends of calls go with it: no call waits for more than its own admission. It decides nothing itself.
  */
-import { monthOf } from "../../base/month.ts";
+
+import { isNanoUsd, settleableNanoUsd } from "../../base/money.ts";
 import type {
   Admission,
   Clock,
   Logger,
+  MetricFamily,
   Reservation,
   Spending,
   SpendSum,
   StoreClaim,
 } from "../../plugin/index.ts";
 import { LEASE_MS } from "../../plugin/index.ts";
-import { type Ask, askOf, HeldReservation, requireAmount } from "./ask.ts";
+import { type Ask, askOf, HeldReservation } from "./ask.ts";
+import type { Continuity } from "./continuity.ts";
+import { ENDS_BYTES_MAX, type End, PendingEnds } from "./ends.ts";
+import { STALE } from "./guard-script.ts";
 import { LEDGER } from "./ledger-script.ts";
 import type { RedisLink } from "./link.ts";
-import { Outbox } from "./outbox.ts";
+import { LostCosts } from "./lost-costs.ts";
 import { asked } from "./script.ts";
+import type { SpillFiles } from "./spill-files.ts";
+import { spendingOf, sumsOf } from "./sums.ts";
 
-/** Ends kept while the server is away. Beyond them a lease runs out, and settles the input estimate. */
-export const ENDS_MAX = 10_000;
 /** Admissions under way; the next is as one of a lost server. */
 const ADMITS_MAX = 10_000;
 /** Of one script call, so that none holds the server up for long. */
 const ADMITS_PER_CALL = 64;
 const ENDS_PER_CALL = 256;
 const RENEWS_PER_CALL = 512;
+const RESTORES_PER_CALL = 128;
 /** Leases that ran out, looked at by each call, and by the one a process makes when a lease may have run out. */
 const LAPSES_PER_CALL = 32;
 const LAPSES_PER_SWEEP = 256;
 /** After an error of a server that is still there. */
 const RETRY_MS = 1000;
-const PAGE = 1000;
+/** Times that one admission is sent: each time but the last, data was lost. */
+const TRIES_MAX = 3;
+/** The verdict of the script on an admission after a loss of data that nobody has confirmed. */
+const DENIED = -1;
+/** Between two log lines about calls beyond ADMITS_MAX. */
+const SHED_LOG_MS = 10_000;
+
+/** What the ledger shows in `/metrics`. */
+export interface LedgerMetrics {
+  gauge(name: string, help: string, read: () => number): void;
+  counter(name: string, help: string, labels: readonly string[]): MetricFamily;
+}
 
 export interface LedgerOptions {
   readonly link: RedisLink;
+  readonly continuity: Continuity;
   readonly prefix: string;
-  /** No other process's: begins the ids of reservations. */
+  /** Unique to this process: begins the ids of reservations. */
   readonly instance: string;
   readonly clock: Clock;
   readonly log: Logger;
   readonly onUnavailable: "deny" | "allow";
-  /** undefined: the server's time. */
-  readonly serverTimeMs: (() => number) | undefined;
+  readonly onDataLoss: "deny" | "allow";
+  readonly files: SpillFiles | undefined;
+  readonly metrics: LedgerMetrics | undefined;
+  /** Memory for ends that Redis has not acknowledged. Default ENDS_BYTES_MAX. */
+  readonly endsBytesMax: number | undefined;
 }
-
-/** With a month and sums: a reservation that may not stand in Redis. */
-type End =
-  | readonly [id: string, costNanoUsd: number]
-  | readonly [id: string, costNanoUsd: number, month: string, sums: readonly string[]];
 
 interface Waiting {
   readonly callId: string;
   readonly ask: Ask;
   readonly resolve: (admission: Admission) => void;
+  tries: number;
+}
+
+/** What one script call was asked. */
+interface Batch {
+  readonly epoch: string;
+  readonly asks: Waiting[];
+  readonly ends: readonly End[];
+  readonly restores: readonly HeldReservation[];
 }
 
 const UNAVAILABLE: Admission = {
@@ -67,24 +92,44 @@ const UNRESERVED: Admission = { admitted: true, reservation: undefined };
 
 export class RedisLedger {
   readonly #options: LedgerOptions;
-  readonly #ends = new Outbox<End>(ENDS_MAX);
+  readonly #ends: PendingEnds;
+  readonly #lostCosts: LostCosts;
+  readonly #shed: (count: number) => void;
   readonly #inFlight = new Set<Promise<void>>();
+  /** Reservations that Redis holds, by id. */
+  readonly #open = new Map<string, HeldReservation>();
   #asks: Waiting[] = [];
-  #renews: string[] = [];
+  #renews: HeldReservation[] = [];
+  #restores: HeldReservation[] = [];
   #admitting = 0;
   #count = 0;
   #scheduled = false;
   #sweepDue = false;
   #retrying = false;
-  #overflowing = false;
+  #isShedding = false;
   #closed = false;
 
   constructor(options: LedgerOptions) {
     this.#options = options;
-    options.link.onChange(
-      () => this.#send(),
-      () => {},
+    const { instance, clock, log, files, metrics, continuity } = options;
+    const usd = metrics?.counter(
+      "sluice_state_lost_usd_total",
+      "Costs of calls in USD that could not be kept while Redis was away",
+      [],
     );
+    this.#lostCosts = new LostCosts(clock, log, usd?.series() ?? (() => {}));
+    this.#shed =
+      metrics
+        ?.counter("sluice_state_admissions_shed_total", "Calls beyond the 10,000 that may wait for Redis", [])
+        .series() ?? (() => {});
+    const bytesMax = options.endsBytesMax ?? ENDS_BYTES_MAX;
+    this.#ends = new PendingEnds({ instance, lost: this.#lostCosts, files, bytesMax });
+    this.#showQueues(metrics);
+    continuity.onChange(
+      () => this.#send(),
+      () => this.#send(),
+    );
+    continuity.onLoss(() => this.#restoreAll());
     this.#sweepLater();
   }
 
@@ -93,83 +138,69 @@ export class RedisLedger {
     if (this.#closed) return UNAVAILABLE;
     this.#count += 1;
     const ask = askOf(`${this.#options.instance}.${this.#count.toString(36)}`, claims);
-    if (!this.#options.link.up || this.#admitting >= ADMITS_MAX) return this.#unsure(callId, ask);
+    if (this.#options.continuity.state === "down") return this.#unsure(callId, ask, "unasked");
+    if (this.#admitting >= ADMITS_MAX) return this.#overloaded(callId, ask);
     this.#admitting += 1;
     return new Promise((resolve) => {
-      this.#asks.push({ callId, ask, resolve });
+      this.#asks.push({ callId, ask, resolve, tries: 0 });
       this.#schedule();
     });
   }
 
   /** Kept until Redis has it; nobody waits for that. Throws on a second end. */
-  end(reservation: Reservation, costNanoUsd: number): void {
-    requireAmount(costNanoUsd);
+  end(reservation: Reservation, cost: number): void {
     if (!(reservation instanceof HeldReservation))
       throw new TypeError("a reservation of another store was ended");
-    const { id, isSure } = reservation.end();
-    this.#keep(isSure ? [id, costNanoUsd] : [id, costNanoUsd, reservation.month, reservation.sums()]);
+    reservation.end();
+    const { id, month, place, entries } = reservation;
+    // Whatever the cost is, the reservation ends.
+    const costNanoUsd = isNanoUsd(cost)
+      ? cost
+      : entries.map(({ estimateNanoUsd }) => settleableNanoUsd(cost, estimateNanoUsd));
+    this.#open.delete(id);
+    if (place === "unasked") this.#ends.add(month, reservation.sums(), costNanoUsd);
+    else {
+      const epoch = place === "asked" ? "" : place.epoch;
+      this.#ends.push({ id, costNanoUsd, month, sums: reservation.sums(), epoch });
+    }
     this.#schedule();
   }
 
   renew(reservations: readonly Reservation[]): void {
     for (const reservation of reservations) {
-      if (reservation instanceof HeldReservation && reservation.isOpen) this.#renews.push(reservation.id);
+      if (reservation instanceof HeldReservation) this.#renews.push(reservation);
     }
     this.#schedule();
   }
 
   async spending(key: string, month: string): Promise<Spending> {
+    await this.#options.continuity.settled();
     this.#send();
-    const { link, prefix } = this.#options;
-    const [settled, reserved] = await Promise.all([
-      link.command("HGET", `${prefix}:settled:${month}`, key),
-      link.command("HGET", `${prefix}:reserved:${month}`, key),
-    ]);
-    return { settledNanoUsd: amountOf(settled), reservedNanoUsd: amountOf(reserved) };
+    return spendingOf(this.#options, key, month);
   }
 
-  /** Read in pages: sums that change meanwhile may be of different moments. Empty when the server is lost. */
   async sums(): Promise<readonly SpendSum[]> {
+    await this.#options.continuity.settled();
     this.#send();
-    const { link, prefix } = this.#options;
-    const sums: SpendSum[] = [];
-    for (const month of textsOf(await link.command("SMEMBERS", `${prefix}:months`))) {
-      const settled = await this.#amounts(`${prefix}:settled:${month}`);
-      const reserved = await this.#amounts(`${prefix}:reserved:${month}`);
-      for (const key of new Set([...settled.keys(), ...reserved.keys()])) {
-        sums.push({
-          key,
-          month,
-          settledNanoUsd: settled.get(key) ?? 0,
-          reservedNanoUsd: reserved.get(key) ?? 0,
-        });
-      }
-    }
-    return sums;
+    return sumsOf(this.#options);
   }
 
-  /** Sends what is left, as long as the server answers; from now on nothing is admitted. */
+  /**
+   * Sends what is left, as long as the server answers; the rest goes to a file of `state.directory`. From now on nothing
+   * is admitted.
+   */
   async close(): Promise<void> {
     this.#closed = true;
-    while (this.#options.link.up && (this.#ends.size > 0 || this.#inFlight.size > 0)) {
+    const { continuity } = this.#options;
+    await continuity.settled();
+    while (continuity.state === "ready" && (this.#ends.hasUnsent || this.#inFlight.size > 0)) {
       this.#send();
       const before = this.#ends.size;
       await Promise.all(this.#inFlight);
       if (this.#ends.size >= before) break;
     }
-  }
-
-  async #amounts(key: string): Promise<Map<string, number>> {
-    const amounts = new Map<string, number>();
-    let cursor = "0";
-    do {
-      const reply = await this.#options.link.command("HSCAN", key, cursor, "COUNT", PAGE);
-      const [next, fields] = Array.isArray(reply) ? reply : [];
-      const texts = textsOf(fields);
-      for (let at = 0; at + 1 < texts.length; at += 2) amounts.set(texts[at] ?? "", amountOf(texts[at + 1]));
-      cursor = typeof next === "string" ? next : "0";
-    } while (cursor !== "0");
-    return amounts;
+    this.#ends.close();
+    this.#lostCosts.flush();
   }
 
   /** At the end of this turn of the loop, when all that will be asked in it is there. */
@@ -181,80 +212,157 @@ export class RedisLedger {
 
   #send(): void {
     this.#scheduled = false;
-    if (!this.#options.link.up) {
-      for (const waiting of this.#asks.splice(0)) this.#lost(waiting);
+    const { state } = this.#options.continuity;
+    if (state === "down") {
+      for (const waiting of this.#asks.splice(0)) this.#lost(waiting, "unasked");
       this.#renews = [];
-      return;
     }
-    while (this.#asks.length + this.#ends.unsent + this.#renews.length > 0 || this.#sweepDue) this.#sendOne();
+    if (state !== "ready") return;
+    this.#renews = this.#renews.filter(({ isOpen }) => isOpen);
+    this.#restores = this.#restores.filter(({ isOpen }) => isOpen);
+    while (this.#hasUnsent()) this.#sendOne();
+  }
+
+  #hasUnsent(): boolean {
+    const waiting = this.#asks.length + this.#renews.length + this.#restores.length;
+    return waiting > 0 || this.#ends.hasUnsent || this.#sweepDue;
   }
 
   #sendOne(): void {
+    const { continuity, link, onDataLoss } = this.#options;
+    const guard = continuity.ask();
     const asks = this.#asks.splice(0, ADMITS_PER_CALL);
     const ends = this.#ends.take(ENDS_PER_CALL);
-    const renews = this.#renews.splice(0, RENEWS_PER_CALL);
-    const lapses = this.#sweepDue ? LAPSES_PER_SWEEP : LAPSES_PER_CALL;
+    const restores = this.#restores.splice(0, RESTORES_PER_CALL);
+    const sweep = this.#sweepDue;
     this.#sweepDue = false;
-    const now = this.#options.serverTimeMs?.();
-    const admits = asks.map(({ ask }) => ask);
-    const exchange = this.#options.link
-      .run(LEDGER, asked({ now, renews, ends, lapses, admits }))
-      .then((reply) => {
-        this.#inFlight.delete(exchange);
-        if (Array.isArray(reply)) {
-          this.#ends.answered(ends);
-          for (const [index, waiting] of asks.entries()) this.#decided(waiting, reply[0], reply[index + 1]);
-          return;
-        }
-        this.#ends.lost(ends);
-        for (const waiting of asks) this.#lost(waiting);
-        this.#retryLater();
-      });
+    const batch = { epoch: guard.epoch, asks, ends, restores };
+    const ask = {
+      ...guard,
+      month: continuity.ownMonth(),
+      deny: onDataLoss === "deny",
+      restores: restores.map((reservation) => reservation.held()),
+      renews: this.#renews.splice(0, RENEWS_PER_CALL).map(({ id }) => id),
+      ends: ends.map((end) => shortened(end, guard.epoch)),
+      lapses: sweep ? LAPSES_PER_SWEEP : LAPSES_PER_CALL,
+      sweep,
+      admits: asks.map((waiting) => waiting.ask),
+    };
+    const exchange = link.run(LEDGER, asked(ask)).then((reply) => {
+      this.#inFlight.delete(exchange);
+      if (!Array.isArray(reply)) this.#unanswered(batch);
+      else if (reply[0] === STALE) this.#stale(batch);
+      else this.#answered(batch, reply);
+    });
     this.#inFlight.add(exchange);
   }
 
-  #decided({ callId, ask, resolve }: Waiting, month: unknown, verdict: unknown): void {
+  #answered({ epoch, asks, ends, restores }: Batch, [seq, month, ...verdicts]: readonly unknown[]): void {
+    const { continuity } = this.#options;
+    if (epoch === continuity.epoch) continuity.saw(Number(seq), String(month));
+    this.#ends.answered(ends);
+    for (const reservation of restores) if (epoch === continuity.epoch) reservation.moveTo({ epoch });
+    for (const [index, waiting] of asks.entries()) this.#decided(waiting, epoch, month, verdicts[index]);
+  }
+
+  /** Nothing of it was done: all of it is sent again on the data that is there now. */
+  #stale({ epoch, asks, ends, restores }: Batch): void {
+    this.#ends.unanswered(ends);
+    this.#restores.push(...restores);
+    const again: Waiting[] = [];
+    for (const waiting of asks) {
+      waiting.tries += 1;
+      if (waiting.tries < TRIES_MAX) again.push(waiting);
+      else this.#lost(waiting, "unasked");
+    }
+    this.#asks = [...again, ...this.#asks];
+    this.#options.continuity.stale(epoch);
+    if (this.#options.continuity.state === "ready") this.#schedule();
+  }
+
+  #unanswered({ asks, ends, restores }: Batch): void {
+    this.#ends.unanswered(ends);
+    this.#restores.push(...restores);
+    for (const waiting of asks) this.#lost(waiting, "asked");
+    this.#retryLater();
+  }
+
+  #decided({ callId, ask, resolve }: Waiting, epoch: string, month: unknown, verdict: unknown): void {
     this.#admitting -= 1;
-    if (Array.isArray(verdict)) {
+    if (verdict === DENIED) resolve(UNAVAILABLE);
+    else if (Array.isArray(verdict)) {
       const [refused, waitMs, spentNanoUsd] = verdict.map(Number);
       const retryAfterSeconds = waitMs === 0 ? 0 : Math.max(1, Math.ceil((waitMs ?? 0) / 1000));
       resolve({ admitted: false, refused: refused ?? 0, retryAfterSeconds, spentNanoUsd: spentNanoUsd ?? 0 });
     } else if (ask[3].length === 0) resolve(UNRESERVED);
-    else resolve({ admitted: true, reservation: new HeldReservation(callId, ask, String(month), true) });
+    else {
+      const isLost = epoch !== this.#options.continuity.epoch;
+      const reservation = new HeldReservation(callId, ask, String(month), isLost ? "asked" : { epoch });
+      this.#open.set(reservation.id, reservation);
+      if (isLost) this.#restores.push(reservation);
+      resolve({ admitted: true, reservation });
+    }
   }
 
-  /** It was sent, perhaps: what Redis may have reserved for it must not wait for its lease. */
-  #lost({ callId, ask, resolve }: Waiting): void {
+  /** `asked`: what Redis may have reserved for it must not wait for its lease. */
+  #lost({ callId, ask, resolve }: Waiting, place: "asked" | "unasked"): void {
     this.#admitting -= 1;
-    if (this.#options.onUnavailable === "deny" && ask[3].length > 0)
-      this.#keep([ask[0], 0, this.#month(), []]);
-    resolve(this.#unsure(callId, ask));
+    if (this.#options.onUnavailable === "deny" && place === "asked" && ask[3].length > 0) {
+      const month = this.#options.continuity.month;
+      this.#ends.push({ id: ask[0], costNanoUsd: 0, month, sums: [], epoch: "" });
+    }
+    resolve(this.#unsure(callId, ask, place));
   }
 
-  #unsure(callId: string, ask: Ask): Admission {
+  #overloaded(callId: string, ask: Ask): Admission {
+    this.#shed(1);
+    if (!this.#isShedding) {
+      this.#isShedding = true;
+      const effect = this.#options.onUnavailable === "deny" ? "refused" : "admitted without limits";
+      this.#options.log.error({ waiting: ADMITS_MAX }, `redis is too slow: calls are ${effect} meanwhile`);
+      this.#options.clock.after(SHED_LOG_MS, () => (this.#isShedding = false));
+    }
+    return this.#unsure(callId, ask, "unasked");
+  }
+
+  #unsure(callId: string, ask: Ask, place: "asked" | "unasked"): Admission {
     if (this.#options.onUnavailable === "deny") return UNAVAILABLE;
     if (ask[3].length === 0) return UNRESERVED;
-    return { admitted: true, reservation: new HeldReservation(callId, ask, this.#month(), false) };
+    const { month } = this.#options.continuity;
+    return { admitted: true, reservation: new HeldReservation(callId, ask, month, place) };
   }
 
-  #month(): string {
-    return monthOf(this.#options.clock.nowMs());
-  }
-
-  #keep(end: End): void {
-    const kept = this.#ends.push(end);
-    if (!kept && !this.#overflowing) {
-      this.#options.log.error(
-        { kept: ENDS_MAX },
-        "too many calls ended while redis is lost: those beyond cost their input estimate",
-      );
+  /** Data was lost: whether Redis still holds what it held for open calls is not known. */
+  #restoreAll(): void {
+    const waiting = new Set(this.#restores);
+    for (const reservation of this.#open.values()) {
+      reservation.moveTo("asked");
+      if (!waiting.has(reservation)) this.#restores.push(reservation);
     }
-    this.#overflowing = !kept;
+  }
+
+  #showQueues(metrics: LedgerMetrics | undefined): void {
+    metrics?.gauge(
+      "sluice_state_ends_waiting",
+      "Ends of calls that Redis has not acknowledged",
+      () => this.#ends.size,
+    );
+    metrics?.gauge(
+      "sluice_state_ends_waiting_bytes",
+      "Memory of these ends; at most 16 MiB",
+      () => this.#ends.bytes,
+    );
+    metrics?.gauge(
+      "sluice_state_admissions_waiting",
+      "Calls that wait for Redis to admit them; at most 10,000",
+      () => this.#admitting,
+    );
   }
 
   /** The server is there and answers with errors (no memory, say): what is kept is tried again, not at once. */
   #retryLater(): void {
-    if (this.#retrying || this.#closed || !this.#options.link.up || this.#ends.unsent === 0) return;
+    const { state } = this.#options.continuity;
+    if (this.#retrying || this.#closed || state !== "ready" || !this.#hasUnsent()) return;
     this.#retrying = true;
     this.#options.clock.after(RETRY_MS, () => {
       this.#retrying = false;
@@ -265,18 +373,20 @@ export class RedisLedger {
   #sweepLater(): void {
     this.#options.clock.after(LEASE_MS / 2, () => {
       if (this.#closed) return;
-      this.#sweepDue = this.#options.link.up;
-      this.#send();
-      // Not before what was sent is answered: a clock that is turned far ahead sweeps once.
-      void Promise.all(this.#inFlight).then(() => this.#sweepLater());
+      void this.#sweep().then(() => this.#sweepLater());
     });
+  }
+
+  /** Answers when Redis does, and asks after the timers that are due: a virtual clock may run many at once. */
+  async #sweep(): Promise<void> {
+    await Promise.resolve();
+    this.#sweepDue = this.#options.continuity.state === "ready";
+    this.#send();
+    await Promise.all(this.#inFlight);
   }
 }
 
-function amountOf(reply: unknown): number {
-  return typeof reply === "string" ? Number(reply) : 0;
-}
-
-function textsOf(reply: unknown): readonly string[] {
-  return Array.isArray(reply) ? reply.map(String) : [];
+/** Redis holds the reservation in this very epoch: its own record says which sums it is against. */
+function shortened({ id, costNanoUsd, month, sums, epoch }: End, current: string): readonly unknown[] {
+  return epoch === current ? [id, costNanoUsd] : [id, costNanoUsd, month, sums];
 }

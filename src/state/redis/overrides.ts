@@ -1,40 +1,70 @@
 /**
  * Overrides in Redis: a hash, and a version that counts its changes. Other replicas hear of a change by a message, and
  * ask for the version every second in case a message was lost. The list last read stands while the server is lost, so
- * that what was revoked stays revoked; before the first one `onUnavailable` decides.
+ * that what was revoked stays revoked; before the first one `onUnavailable` decides. What a server that has lost its
+ * data does not have any more is put back from this list.
  */
 import type { Clock, Override, OverrideStore, Timer } from "../../plugin/index.ts";
 import { OVERRIDES_MAX } from "../../plugin/index.ts";
+import type { Continuity } from "./continuity.ts";
+import { guardedScript, STALE } from "./guard-script.ts";
 import { LOST, type RedisLink } from "./link.ts";
-import { asked, script } from "./script.ts";
+import { asked, type Script } from "./script.ts";
 
 const POLL_MS = 1000;
 /** Below every version: what the server has is told of, whatever that is. */
 const UNREAD = -1;
+/** Times that a script is sent: each time but the last, data was lost. */
+const TRIES_MAX = 3;
+/** Overrides put back by one script call: they may be 64 KiB each. */
+const RESTORED_PER_CALL = 64;
 
 const CHANGED = `
 local version = redis.call('INCR', prefix .. ':overrides:version')
+seq = redis.call('HINCRBY', META, 'seq', 1)
 redis.call('PUBLISH', prefix .. ':overrides', version)
-return version
+return { seq, version }
 `;
 
-/** `{key}`, ARGV[2] the override: answers the version, or 0 when there are too many. */
-const PUT = script(
+/** `{key}`, ARGV[2] the override: answers `{seq, version}`, the version 0 when there are too many. */
+const PUT = guardedScript(
   `
 local all = prefix .. ':overrides'
-if redis.call('HEXISTS', all, ask.key) == 0 and redis.call('HLEN', all) >= ${OVERRIDES_MAX} then return 0 end
+if redis.call('HEXISTS', all, ask.key) == 0 and redis.call('HLEN', all) >= ${OVERRIDES_MAX} then return { seq, 0 } end
 redis.call('HSET', all, ask.key, ARGV[2])
 `,
   CHANGED,
 );
 
-/** `{key}`: answers the version, or 0 when there is none of that key. */
-const DROP = script("if redis.call('HDEL', prefix .. ':overrides', ask.key) == 0 then return 0 end", CHANGED);
+/** `{key}`: answers `{seq, version}`, the version 0 when there is none of that key. */
+const DROP = guardedScript(
+  "if redis.call('HDEL', prefix .. ':overrides', ask.key) == 0 then return { seq, 0 } end",
+  CHANGED,
+);
 
-export const OVERRIDE_SCRIPTS = [PUT, DROP];
+const LIST = guardedScript("return { seq, redis.call('HVALS', prefix .. ':overrides') }");
+
+/**
+ * `{version, entries: [[key, set at]]}`, ARGV[2…] the overrides: puts back those that are missing or older there. The
+ * version goes on from the one that this process knows.
+ */
+const RESTORE = guardedScript(
+  `
+local all, versionKey = prefix .. ':overrides', prefix .. ':overrides:version'
+for index, entry in ipairs(ask.entries) do
+  local text = redis.call('HGET', all, entry[1])
+  if not text or cjson.decode(text).setAtMs < entry[2] then redis.call('HSET', all, entry[1], ARGV[index + 1]) end
+end
+if tonumber(redis.call('GET', versionKey) or 0) < ask.version then redis.call('SET', versionKey, ask.version) end
+`,
+  CHANGED,
+);
+
+export const OVERRIDE_SCRIPTS = [PUT, DROP, LIST, RESTORE];
 
 export interface RedisOverridesOptions {
   readonly link: RedisLink;
+  readonly continuity: Continuity;
   readonly prefix: string;
   readonly clock: Clock;
   readonly onUnavailable: "deny" | "allow";
@@ -42,45 +72,63 @@ export interface RedisOverridesOptions {
 
 export class RedisOverrides implements OverrideStore {
   readonly #link: RedisLink;
+  readonly #continuity: Continuity;
   readonly #prefix: string;
   readonly #clock: Clock;
   readonly #watchers = new Set<() => void>();
+  /** What stands while the server cannot be asked. */
   #lastRead: readonly Override[] | undefined;
+  #hasRead = false;
+  /** Data was lost, and what this process knows is not put back yet. */
+  #restoreDue = false;
   /** The one that was last told of. */
   #version = 0;
   #poll: Timer | undefined;
 
-  constructor({ link, prefix, clock, onUnavailable }: RedisOverridesOptions) {
+  constructor({ link, continuity, prefix, clock, onUnavailable }: RedisOverridesOptions) {
     this.#link = link;
+    this.#continuity = continuity;
     this.#prefix = prefix;
     this.#clock = clock;
     this.#lastRead = onUnavailable === "allow" ? [] : undefined;
     link.listen(`${prefix}:overrides`, (version) => this.#reached(Number(version)));
     // Messages sent while the connection was broken went to nobody.
-    link.onChange(
-      () => void this.#compare(),
+    continuity.onChange(
+      () => void this.#ready(),
       () => {},
     );
+    continuity.onLoss(() => {
+      this.#restoreDue = this.#hasRead;
+    });
+    continuity.onConfirmed(() => this.#tell());
   }
 
+  /** A process that has read nothing before data was lost does not know what was revoked: that is for an operator. */
   async list(): Promise<readonly Override[] | "unavailable"> {
-    const reply = await this.#link.command("HVALS", `${this.#prefix}:overrides`);
-    if (reply === LOST || !Array.isArray(reply)) {
+    const reply = await this.#run(LIST, {});
+    const isUnknown = this.#continuity.denied && !this.#hasRead;
+    if (reply === undefined || !Array.isArray(reply[1]) || isUnknown || this.#restoreDue) {
       // Whoever asked was told of a change that it has not seen: it is told again when the server is back.
       this.#version = UNREAD;
-      return this.#lastRead ?? "unavailable";
+      return isUnknown ? "unavailable" : (this.#lastRead ?? "unavailable");
     }
     // As `put` was given them: only this store writes under its prefix.
-    this.#lastRead = reply.map((text) => JSON.parse(String(text)) as Override);
+    this.#lastRead = reply[1].map((text) => JSON.parse(String(text)) as Override);
+    this.#hasRead = true;
     return this.#lastRead;
   }
 
   async put(override: Override): Promise<boolean> {
-    return this.#changed(await this.#link.run(PUT, asked({ key: override.key }), JSON.stringify(override)));
+    const changed = this.#changed(await this.#run(PUT, { key: override.key }, JSON.stringify(override)));
+    if (changed && this.#lastRead !== undefined)
+      this.#lastRead = [...this.#lastRead.filter(({ key }) => key !== override.key), override];
+    return changed;
   }
 
   async drop(key: string): Promise<boolean> {
-    return this.#changed(await this.#link.run(DROP, asked({ key })));
+    const changed = this.#changed(await this.#run(DROP, { key }));
+    if (changed) this.#lastRead = this.#lastRead?.filter((override) => override.key !== key);
+    return changed;
   }
 
   watch(changed: () => void): () => void {
@@ -97,10 +145,56 @@ export class RedisOverrides implements OverrideStore {
     this.#poll = undefined;
   }
 
-  #changed(version: unknown): boolean {
+  /** undefined: the server is lost. Waits while a loss of data is being recorded. */
+  async #run(
+    script: Script,
+    ask: object,
+    ...texts: readonly string[]
+  ): Promise<readonly unknown[] | undefined> {
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      await this.#continuity.settled();
+      const guard = this.#continuity.ask();
+      const reply = await this.#link.run(script, asked({ ...guard, ...ask }), ...texts);
+      if (reply === LOST || !Array.isArray(reply)) return undefined;
+      if (reply[0] !== STALE) {
+        if (guard.epoch === this.#continuity.epoch) this.#continuity.saw(Number(reply[0]));
+        return reply;
+      }
+      this.#continuity.stale(guard.epoch);
+    }
+    return undefined;
+  }
+
+  #changed(reply: readonly unknown[] | undefined): boolean {
+    const version = reply?.[1];
     if (typeof version !== "number" || version === 0) return false;
     this.#reached(version);
     return true;
+  }
+
+  async #ready(): Promise<void> {
+    if (this.#restoreDue) await this.#restore();
+    await this.#compare();
+  }
+
+  async #restore(): Promise<void> {
+    const known = this.#lastRead ?? [];
+    for (let at = 0; at < known.length; at += RESTORED_PER_CALL) {
+      const part = known.slice(at, at + RESTORED_PER_CALL);
+      const entries = part.map(({ key, setAtMs }) => [key, setAtMs]);
+      const texts = part.map((override) => JSON.stringify(override));
+      const version = Math.max(0, this.#version);
+      // Without an answer it stays due, and is done when the server is back.
+      if ((await this.#run(RESTORE, { entries, version }, ...texts)) === undefined) return;
+    }
+    this.#restoreDue = false;
+    this.#tell();
+  }
+
+  /** Whatever version the server has: those who watch read it. */
+  #tell(): void {
+    this.#version = UNREAD;
+    void this.#compare();
   }
 
   /** Once a version, whether a message, an answer or a question brings it first. */
@@ -113,7 +207,7 @@ export class RedisOverrides implements OverrideStore {
   #pollLater(): void {
     this.#poll ??= this.#clock.after(POLL_MS, () => {
       this.#poll = undefined;
-      void this.#compare().then(() => {
+      void this.#ready().then(() => {
         if (this.#watchers.size > 0) this.#pollLater();
       });
     });

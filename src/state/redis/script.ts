@@ -11,21 +11,36 @@ export interface Script {
 }
 
 /**
- * Time is the server's, so that replicas whose clocks differ agree. Tests alone send `now`, so that a virtual clock
- * can stand in its place.
+ * `serverMs` is the server's clock, so that replicas whose clocks differ agree. Only tests send `now` instead, so that
+ * a virtual clock can drive it. `META` holds what all replicas know of the store itself (see guard-script.ts).
  */
 const OPENING = `
 local prefix = KEYS[1]
 local ask = cjson.decode(ARGV[1])
-local now = ask.now
-if not now then
+local META = prefix .. ':meta'
+local serverMs = ask.now
+if not serverMs then
   local time = redis.call('TIME')
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
+  serverMs = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 `;
 
+/** `now`: the time line that steps of the server's clock do not move. */
+const NOW = `
+local now = serverMs + tonumber(redis.call('HGET', META, 'offset') or 0)
+`;
+
 export function script(...parts: readonly string[]): Script {
-  const lua = OPENING + parts.join("\n");
+  return assembled([OPENING, NOW, ...parts]);
+}
+
+/** A script whose first part declares `now` itself. */
+export function scriptWithoutTime(...parts: readonly string[]): Script {
+  return assembled([OPENING, ...parts]);
+}
+
+function assembled(parts: readonly string[]): Script {
+  const lua = parts.join("\n");
   return { lua, sha: createHash("sha1").update(lua).digest("hex") };
 }
 

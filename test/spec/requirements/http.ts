@@ -61,6 +61,13 @@ export const HTTP = {
       "An answer that is read by less than 240 bytes a second over 15 s costs its connection.",
     "http.connections.address":
       "An address holds at most `server.max_connections_per_address` connections; trusted proxies are exempt.",
+    "http.memory.bodies":
+      "Beyond `server.max_buffered_bytes` a call gets 503 with `Retry-After`, before its body is read.",
+    "http.memory.answers": "Answers that nobody has read yet count; read or dropped, they count no more.",
+    "http.memory.upstream":
+      "A provider's answer that does not fit beside the others is given up, and its call gets 503.",
+    "http.overload":
+      "While the heap is nearly full or the event loop far behind, new calls get 503, but for one a second.",
     "http.raw.one-answer":
       "Unreadable bytes behind a request never write into its answer: it is finished first, then refused.",
     "http.nosniff": "Answers that the gateway makes itself say `X-Content-Type-Options: nosniff`.",
