@@ -73,7 +73,8 @@ async function compileProject(context: CompileContext, project: ProjectConfig): 
     endpoints.set(endpoint.slug, isPromise(compiled) ? await compiled : compiled);
   }
   const aliases = new Map<string, CompiledEndpoint>();
-  for (const alias of project.aliases) {
+  const active = project.aliases.filter((alias) => alias.is_active);
+  for (const alias of active) {
     const compiled = context.at(alias.at, () =>
       compileEndpoint(context, project, endpointOf(project, alias)),
     );
@@ -87,7 +88,7 @@ async function compileProject(context: CompileContext, project: ProjectConfig): 
     proxies: await compileProxies(context, project, ref),
     listingJson: listingOf(project),
     aliases,
-    models: project.aliases.map(({ alias: id, provider }) => ({
+    models: active.map(({ alias: id, provider }) => ({
       ...{ id, object: "model", created: 0, owned_by: provider },
     })),
     mcp: await compileMcp(context, project),

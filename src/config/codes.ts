@@ -51,6 +51,11 @@ export const CODES = {
     explanation:
       "A configuration's files stay inside its root, symbolic links resolved: the folder of its first file, or `--root`. Only `${file:…}` in a field that holds a secret may name an absolute path elsewhere.",
   },
+  E0012: {
+    title: "overlay matches nothing",
+    explanation:
+      "An entry of an overlay names nothing that it could change, and lacks what it needs to be added as a new one. A list whose entries have names cannot be replaced: switch entries off with `is_active: false`.",
+  },
 
   // Shape.
   E0101: { title: "unknown key", explanation: "The key is not one of those known at this place." },
@@ -89,6 +94,16 @@ export const CODES = {
     title: "malformed reference",
     explanation:
       "References are `${env:NAME}`, `${env:NAME:-default}` and `${file:PATH}`; `$${env:` writes one literally.",
+  },
+  E0204: {
+    title: "not a reference",
+    explanation:
+      "A secret is `$NAME` or `${NAME}`, which is no reference here and would be sent as it is: write `${env:NAME}`.",
+  },
+  E0205: {
+    title: "reference not allowed",
+    explanation:
+      "The include that brought in the file has `secrets: { allow: […] }`, and the name is not among those. Files in the folder of the file itself may be read.",
   },
 
   // What refers to what.
@@ -151,6 +166,14 @@ export const CODES = {
   },
   E0318: { title: "no API key", explanation: "The provider needs a key, and the credential has none." },
   E0319: { title: "grant incomplete", explanation: "An OAuth grant lacks what it is made with." },
+  E0320: {
+    title: "demo token beyond loopback",
+    explanation: "The demo token is public: a gateway that listens beyond loopback must not accept it.",
+  },
+  E0321: {
+    title: "secret too short",
+    explanation: "A webhook's secret has fewer than 8 characters, so that its signatures could be forged.",
+  },
 
   // Plugins at work.
   E0900: {
@@ -193,6 +216,34 @@ export const CODES = {
   W0109: {
     title: "setting refused",
     explanation: "The model refuses the setting, so it is left out or brought into the model's range.",
+  },
+  W0112: {
+    title: "no price known",
+    explanation:
+      "Neither `prices` nor the bundled table has a price for the model, and the endpoint has no estimate: its calls count as free. The name may be misspelled.",
+  },
+  W0113: {
+    title: "repeated failover entry",
+    explanation: "A failover entry has the credential and model of the primary, or of an entry before it.",
+  },
+  W0114: {
+    title: "tool that nobody can call",
+    explanation:
+      "An endpoint is exposed as an MCP tool, and its `input_schema` has no `message`, which every call needs.",
+  },
+  W0115: {
+    title: "secret in clear text",
+    explanation: "A secret would be sent over `http://` to another machine, readable on the way.",
+  },
+  W0116: {
+    title: "plugin not loaded",
+    explanation:
+      "With `--no-plugins` no plugin code is executed: the plugins of the module count as known, and their options are not checked.",
+  },
+  W0111: {
+    title: "overlay drops entries",
+    explanation:
+      "An overlay's list replaces one whose entries have no names to merge by, such as guardrails or failover, and leaves some of them out. A first entry `- replace: true` says that this is intended.",
   },
   W0110: {
     title: "streams are held",

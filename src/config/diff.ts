@@ -94,7 +94,7 @@ function callables(project: Project): Callable[] {
       kind: "alias" as const,
       slug: entry.alias,
       name: entry.alias,
-      isActive: true,
+      isActive: entry.is_active,
       fields: withoutPlaces(entry),
     })),
     ...project.proxy_endpoints.map((entry) => ({

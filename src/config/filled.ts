@@ -134,6 +134,7 @@ export interface FilledEndpoint extends FilledCallSettings {
 
 export interface FilledAlias extends FilledCallSettings {
   readonly alias?: string;
+  readonly is_active: boolean;
 }
 
 type Requires<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>;

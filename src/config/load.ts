@@ -119,7 +119,7 @@ function readAll(request: LoadRequest): { readonly reader: PartReader; readonly 
   let root = readParts(path, reader);
   for (const name of request.overlays) {
     const overlay = readMap(resolve(name), reader);
-    if (root !== undefined && overlay !== undefined) root = layOver(root, overlay, tree);
+    if (root !== undefined && overlay !== undefined) root = layOver(root, overlay, reader);
   }
   if (root !== undefined) {
     resolveReferences(root, undefined, reader);

@@ -212,6 +212,7 @@ export interface EndpointConfig extends CallSettings {
 
 export interface AliasConfig extends CallSettings {
   readonly alias: string;
+  readonly is_active: boolean;
   readonly at: SourcePlace;
 }
 

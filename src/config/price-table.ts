@@ -147,6 +147,11 @@ export const PRICE_TABLE: Readonly<Record<string, Rows>> = {
 
 const table = new Map(Object.entries(PRICE_TABLE).map(([key, rows]) => [key, new Map(Object.entries(rows))]));
 
+/** Models of a provider that the bundled table has. */
+export function pricedModels(provider: string): readonly string[] {
+  return Object.keys(Object.hasOwn(PRICE_TABLE, provider) ? (PRICE_TABLE[provider] ?? {}) : {});
+}
+
 /**
  * What a model costs: the configuration's own price (`configured` looks one up by a model's name), else the bundled one.
  * Where neither lists the name, a version's date or stage is taken off its end: `gpt-5-mini-2025-08-07` costs what

@@ -124,6 +124,7 @@ function resolveProject(project: FilledProject, resolution: Resolution): Project
     })),
     aliases: project.aliases.map((alias, index) => ({
       alias: alias.alias ?? "",
+      is_active: alias.is_active,
       ...settings(alias),
       at: placeOf(tree, project.aliases, index),
     })),

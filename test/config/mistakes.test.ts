@@ -216,6 +216,7 @@ test("warnings leave the configuration usable", async (t) => {
     "W0106 9:142 projects[0].tokens[0].expires_at",
     "W0103 11:62 projects[0].webhooks[0].events[0] -> token.revoked",
     "W0105 12:5 projects[0].aliases",
+    "W0112 15:45 projects[0].endpoints[0].model",
     "W0104 15:89 projects[0].endpoints[0].top_p",
   ]);
 });
@@ -234,7 +235,7 @@ test("an address that has the form of a URL and is none is found before anybody 
 `;
   const faulty = async (url: string): Promise<readonly string[]> => {
     const folder = folderOf(t, { "gateway.config.yaml": projectOf(lines(url)) });
-    return (await folder.load({ env: { KEY: "k" } })).errors.map(brief);
+    return (await folder.load({ env: { KEY: "long-enough" } })).errors.map(brief);
   };
   const places = [
     "E0105 7:47 projects[0].webhooks[0].url",

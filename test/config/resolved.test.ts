@@ -140,11 +140,11 @@ test("one webhook secret or two are a list", async (t) => {
     ),
     {
       ...ENV,
-      OLD: "old",
+      OLD: "old-secret",
     },
   );
   assert.deepEqual(
     config.projects[0]?.webhooks.map(({ secret }) => secret),
-    [[ENV.KEY], [ENV.KEY, "old"]],
+    [[ENV.KEY], [ENV.KEY, "old-secret"]],
   );
 });

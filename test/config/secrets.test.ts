@@ -20,13 +20,13 @@ test("a secret written out is a warning, and an error when strict", async (t) =>
       - { name: m, url: "https://m.example/", headers: { Authorization: ${SECRET}, X-Team: blue } }
 `),
   });
-  const { warnings, config } = await folder.load({ env: { S: "x" } });
+  const { warnings, config } = await folder.load({ env: { S: "long-enough" } });
   assert.deepEqual(
     warnings.map(({ code, line }) => `${code} ${line}`),
     ["W0101 7", "W0101 10", "W0101 12", "W0101 14"],
   );
   assert.ok(config);
-  const strict = await folder.load({ env: { S: "x" }, strict: true });
+  const strict = await folder.load({ env: { S: "long-enough" }, strict: true });
   assert.deepEqual(
     strict.errors.map(({ code, severity }) => `${code} ${severity}`),
     Array(4).fill("W0101 error"),

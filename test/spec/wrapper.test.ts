@@ -118,6 +118,18 @@ verifies("budget.token.every-surface", "a token's monthly cap holds on the wrapp
   assert.equal(g.provider.requests.length, 0);
 });
 
+verifies("config.alias.inactive", "an alias that is off is not found and not listed", async (t) => {
+  const off = { alias: "off", provider: "mock", model: "echo", credential: "echo", is_active: false };
+  const g = await startWrapper(t, {}, { aliases: [off] });
+  const list = await g.client.send(`${BASE}/models`, { method: "GET", token: TOKENS.admin });
+  assert.doesNotMatch(JSON.stringify(list.json), /"off"/);
+  const text = "Alias 'off' not found or inactive.";
+  const one = await g.client.send(`${BASE}/models/off`, { method: "GET", token: TOKENS.admin });
+  assertRefused(one, 404, text);
+  const body = { model: "off", messages: HELLO };
+  assertRefused(await g.client.send(`${BASE}/chat/completions`, { token: TOKENS.web, body }), 404, text);
+});
+
 verifies(
   "auth.scope.models",
   "the list of models names the aliases to tokens of scope models, one by one too",

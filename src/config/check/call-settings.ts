@@ -7,6 +7,7 @@ import type { Spot } from "../tree.ts";
 import { type Check, each, isAbsent, reportUnknownPlugin, under } from "./context.ts";
 import { checkModelSettings } from "./model-settings.ts";
 import { checkGuardrails } from "./options.ts";
+import { chosenTargets } from "./targets.ts";
 import { checkUsd } from "./usd.ts";
 
 /** A project's things by name, and whether all of them are known. */
@@ -31,6 +32,7 @@ export function checkCallSettings(
       reportUnknownCredential(check, under(entry, "credential", entrySpot), entry.credential, names);
     }
   }
+  checkRepeatedTargets(check, settings, spot, names);
   checkUsd(check, settings, "monthly_budget_usd", spot);
   checkUsd(check, settings, "estimated_cost_per_1k_tokens_usd", spot);
   if (settings.monthly_budget_usd !== null && isAbsent(check, settings, "estimated_cost_per_1k_tokens_usd")) {
@@ -46,6 +48,32 @@ export function checkCallSettings(
   checkModelSettings(check, settings, spot, names);
   const streams = !("streaming_enabled" in settings) || settings.streaming_enabled !== false;
   checkGuardrails(check, settings.guardrails, under(settings, "guardrails", spot), streams);
+}
+
+/** A failover entry that was tried before fails as it did. */
+function checkRepeatedTargets(
+  check: Check,
+  settings: FilledCallSettings,
+  spot: Spot,
+  names: ProjectNames,
+): void {
+  if (settings.failover.length === 0) return;
+  const seen = new Map<string, number | undefined>();
+  for (const { credential, model, entry } of chosenTargets(check, settings, names)) {
+    if (credential?.name === undefined) continue;
+    const identity = JSON.stringify([credential.name, model]);
+    if (!seen.has(identity)) {
+      seen.set(identity, entry);
+      continue;
+    }
+    const item = entry === undefined ? undefined : settings.failover[entry];
+    if (entry === undefined || item === undefined) continue;
+    const first = seen.get(identity);
+    const before = first === undefined ? "the primary" : `failover[${first}]`;
+    const place = under(settings.failover, entry, under(settings, "failover", spot));
+    const message = `failover[${entry}] is the same as ${before}: a call that failed there fails again`;
+    check.report("W0113", place, message, { help: "name another credential or model, or remove the entry" });
+  }
 }
 
 function checkChoice(check: Check, settings: FilledCallSettings, spot: Spot, names: ProjectNames): void {

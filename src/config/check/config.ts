@@ -1,8 +1,11 @@
 /** All checks that a schema cannot make: what refers to what, what may stand once, what needs what. */
-import { isIP } from "node:net";
+
 import type { JsonSchema } from "../../plugin/index.ts";
+import { DEMO_TOKEN_HASH, isLoopback } from "../demo-token.ts";
+import type { FilledProject } from "../filled.ts";
 import { isPlainMap, type Spot } from "../tree.ts";
 import { type Check, each, Registry, reportUnknownPlugin, under } from "./context.ts";
+import { checkAllowed, checkCleartext, checkTrustedProxies } from "./network.ts";
 import { checkOptions } from "./options.ts";
 import { checkProject } from "./project.ts";
 import { checkSecretHeaders } from "./secrets.ts";
@@ -25,18 +28,15 @@ export function checkConfig(check: Check): void {
       models.add(`${provider}/${model}`, under(price, "model", spot));
     for (const amount of ["input", "output", "cached_input"] as const) checkUsd(check, price, amount, spot);
   }
-  checkBlocks(
-    check,
-    config.server.trusted_proxies,
-    under(config.server, "trusted_proxies", key("server")),
-    () => true,
-  );
-  const allowed = under(config.network, "allow", key("network"));
-  checkBlocks(check, config.network.allow, allowed, (entry) => entry.includes("/"));
+  const proxies = under(config.server, "trusted_proxies", key("server"));
+  checkTrustedProxies(check, config.server.trusted_proxies, proxies);
+  checkAllowed(check, config.network.allow, under(config.network, "allow", key("network")));
   const { otlp } = config.telemetry;
   const exporter = under(config.telemetry, "otlp", key("telemetry"));
   checkUrl(check, otlp, "endpoint", exporter);
   checkSecretHeaders(check, otlp.headers, under(otlp, "headers", exporter));
+  if (Object.keys(otlp.headers).length > 0)
+    checkCleartext(check, otlp, "endpoint", { parent: exporter, what: "its headers" });
   const registries = {
     projectUuids: new Registry(check, "project uuid"),
     projectIds: new Registry(check, "project id"),
@@ -51,8 +51,23 @@ export function checkConfig(check: Check): void {
     names.add(token.name, under(token, "name", spot));
     registries.tokenHashes.add(token.hash?.toLowerCase(), under(token, "hash", spot), "");
   }
-  for (const [project, spot] of each(config.projects, key("projects")))
+  for (const [project, spot] of each(config.projects, key("projects"))) {
     checkProject(check, project, spot, registries);
+    checkDemoToken(check, project, spot);
+  }
+}
+
+/** The demo token is public: it must not open a gateway that other machines reach. */
+function checkDemoToken(check: Check, project: FilledProject, parent: Spot): void {
+  const { host } = check.config.server;
+  if (isLoopback(host)) return;
+  for (const [token, spot] of each(project.tokens, under(project, "tokens", parent))) {
+    if (token.hash?.toLowerCase() !== DEMO_TOKEN_HASH) continue;
+    const message = `this is the demo token, which is public, and server.host is ${host}`;
+    check.report("E0320", under(token, "hash", spot), message, {
+      help: "make a token of your own with `sluice token new`, or listen on 127.0.0.1",
+    });
+  }
 }
 
 /** A module that failed is reported where it is named. */
@@ -86,6 +101,7 @@ function checkProviders(check: Check, parent: Spot): void {
     if (settings === null) continue;
     const spot = under(providers, name, parent);
     checkUrl(check, settings, "base_url", spot);
+    checkCleartext(check, settings, "base_url", { parent: spot, what: "API keys and prompts" });
     const plugin = check.plugins.find("provider", name);
     if (plugin === undefined) reportUnknownPlugin(check, "provider", spot, { name, at: "key" });
     else
@@ -98,19 +114,4 @@ function withoutRequired(schema: JsonSchema): JsonSchema {
   if (!isPlainMap(schema)) return schema;
   const { required: _, ...rest } = schema;
   return rest;
-}
-
-function checkBlocks(
-  check: Check,
-  blocks: readonly string[],
-  parent: Spot,
-  isBlock: (text: string) => boolean,
-): void {
-  for (const [block, spot] of each(blocks, parent)) {
-    const [address = "", bits] = block.split("/");
-    const family = isIP(address);
-    const fits = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
-    if (!isBlock(block) || (family !== 0 && fits)) continue;
-    check.report("E0105", spot, `\`${block}\` is no address and no CIDR block`);
-  }
 }

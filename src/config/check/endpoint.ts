@@ -4,7 +4,7 @@ import type { JsonSchema } from "../../plugin/index.ts";
 import type { FilledEndpoint } from "../filled.ts";
 import { isPlain } from "../rules.ts";
 import { RESERVED_SLUGS, slugOf } from "../slug.ts";
-import type { Spot } from "../tree.ts";
+import { isPlainMap, type Spot } from "../tree.ts";
 import { spotAt } from "../validate.ts";
 import { checkCallSettings, type ProjectNames } from "./call-settings.ts";
 import { type Check, type Registry, under } from "./context.ts";
@@ -36,6 +36,7 @@ export function checkEndpoint(
     });
   }
   checkSchema(check, endpoint, "input_schema", spot);
+  checkCallable(check, endpoint, spot);
   checkSchema(check, endpoint, "output_schema", spot);
 }
 
@@ -67,6 +68,30 @@ function checkSchema(
   const spot = under(endpoint, key, parent);
   const place = typeof schema === "object" ? spotAt(schema, refusal.path, spot) : undefined;
   check.report("E0315", place?.spot ?? spot, `${key}: ${refusal.message}`);
+}
+
+/** What may admit `message` elsewhere than under `properties`. */
+const COMPOSITION = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "patternProperties"];
+
+/** Clients of the MCP bridge send what the tool's schema names, and a chat call needs `message`. */
+function checkCallable(check: Check, endpoint: FilledEndpoint, parent: Spot): void {
+  const { expose_as_mcp_tool: isExposed, input_schema: schema } = endpoint;
+  if (!isExposed || schema === null) return;
+  if (typeof schema === "object") {
+    if (COMPOSITION.some((key) => Object.hasOwn(schema, key))) return;
+    const properties: unknown = schema["properties"];
+    if (isPlainMap(properties) && takesText(properties["message"])) return;
+  }
+  const message = "input_schema has no `message`, which each call needs: as an MCP tool nobody can call it";
+  check.report("W0114", under(endpoint, "input_schema", parent), message, {
+    help: "add a property `message` of type string, or set `expose_as_mcp_tool: false`",
+  });
+}
+
+function takesText(schema: unknown): boolean {
+  if (!isPlainMap(schema)) return schema === true;
+  const { type } = schema;
+  return type === undefined || type === "string" || (Array.isArray(type) && type.includes("string"));
 }
 
 const PLAIN_CHARACTERS_MAX = 20_000;

@@ -1,20 +1,22 @@
 /** Warns where money relies on prices that nobody knows: not the configuration, not the bundled table. */
-import { findPrice } from "../price-table.ts";
+import type { FilledCallSettings } from "../filled.ts";
+import { findPrice, pricedModels } from "../price-table.ts";
+import { nearestName } from "../suggest.ts";
 import type { Spot } from "../tree.ts";
 import type { ProjectNames } from "./call-settings.ts";
-import type { Check } from "./context.ts";
+import { type Check, each, under } from "./context.ts";
 import { chosenTargets } from "./targets.ts";
 
 const SHOWN_MODELS_MAX = 3;
 
 /** Warns at a token's cap: calls of a model without a price count as free. A project is looked through once. */
 export function capWarner(check: Check, names: ProjectNames): (cap: Spot) => void {
-  let unpriced: readonly string[] | undefined;
+  let models: readonly string[] | undefined;
   return (cap) => {
-    unpriced ??= unpricedModels(check, names);
-    if (unpriced.length === 0) return;
-    const more = unpriced.length - SHOWN_MODELS_MAX;
-    const shown = `${unpriced.slice(0, SHOWN_MODELS_MAX).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+    models ??= unpricedModels(check, names);
+    if (models.length === 0) return;
+    const more = models.length - SHOWN_MODELS_MAX;
+    const shown = `${models.slice(0, SHOWN_MODELS_MAX).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
     check.report("W0102", cap, `the cap counts nothing for ${shown}: no price is known`, {
       help: "add it to `prices`, or give `estimated_cost_per_1k_tokens_usd`",
     });
@@ -22,16 +24,72 @@ export function capWarner(check: Check, names: ProjectNames): (cap: Spot) => voi
 }
 
 function unpricedModels(check: Check, names: ProjectNames): readonly string[] {
+  return [...unpriced(check, names).keys()];
+}
+
+interface Unpriced {
+  readonly provider: string;
+  readonly model: string;
+  /** Where it is chosen first. */
+  readonly spot: Spot;
+  count: number;
+}
+
+/** Of a plugin's provider no model is known, unless `prices` names some. */
+function hasPrices({ config }: Check, provider: string): boolean {
+  return pricedModels(provider).length > 0 || config.prices.some((price) => price?.provider === provider);
+}
+
+/** Warns at the first choice of each model that has no price, where other models of its provider have one. */
+export function warnOfUnpricedModels(check: Check, names: ProjectNames, project: Spot): void {
+  for (const { provider, model, spot, count } of unpriced(check, names, project).values()) {
+    if (!hasPrices(check, provider)) continue;
+    const times = count === 1 ? "" : ` (${count} times in this project)`;
+    const message = `no price is known for \`${model}\` of \`${provider}\`${times}: its calls count as free`;
+    check.report("W0112", spot, message, () => {
+      const known = check.tree.reference(spot.container, spot.key) ? [] : pricedModels(provider);
+      const suggestion = nearestName(model, known);
+      const help = "check the name, or add it to `prices`";
+      return { suggestion, help };
+    });
+  }
+}
+
+/** By provider and model. */
+function unpriced(check: Check, names: ProjectNames, project?: Spot): ReadonlyMap<string, Unpriced> {
   const { endpoints, aliases } = names.project;
   const configured = new Set(check.config.prices.map((price) => `${price?.provider}/${price?.model}`));
-  const unpriced = new Set<string>();
-  for (const settings of [...endpoints, ...aliases]) {
-    if (settings === null || settings.estimated_cost_per_1k_tokens_usd !== null) continue;
-    for (const { provider, model } of chosenTargets(check, settings, names)) {
-      if (check.plugins.find("provider", provider)?.needsApiKey === false) continue; // Nobody bills it.
-      const price = findPrice(provider, model, (name) => configured.has(`${provider}/${name}`) || undefined);
-      if (price === undefined) unpriced.add(`${provider}/${model}`);
+  const found = new Map<string, Unpriced>();
+  for (const [key, list] of [
+    ["endpoints", endpoints],
+    ["aliases", aliases],
+  ] as const) {
+    for (const [settings, spot] of each<FilledCallSettings>(list, under(names.project, key, project))) {
+      if (settings.estimated_cost_per_1k_tokens_usd !== null) continue;
+      for (const target of chosenTargets(check, settings, names)) {
+        const { provider, model } = target;
+        if (check.plugins.find("provider", provider)?.needsApiKey === false) continue; // Nobody bills it.
+        const name = `${provider}/${model}`;
+        const before = found.get(name);
+        if (before !== undefined) before.count += 1;
+        else if (!isPriced(provider, model, configured))
+          found.set(name, { provider, model, spot: modelSpot(settings, target.entry, spot), count: 1 });
+      }
     }
   }
-  return [...unpriced];
+  return found;
+}
+
+function isPriced(provider: string, model: string, configured: ReadonlySet<string>): boolean {
+  return (
+    findPrice(provider, model, (name) => configured.has(`${provider}/${name}`) || undefined) !== undefined
+  );
+}
+
+function modelSpot(settings: FilledCallSettings, entry: number | undefined, spot: Spot): Spot {
+  if (entry === undefined)
+    return under(settings, settings.provider_template === null ? "model" : "provider_template", spot);
+  const list = under(settings, "failover", spot);
+  const item = settings.failover[entry];
+  return item === undefined ? list : under(item, "model", under(settings.failover, entry, list));
 }

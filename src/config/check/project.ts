@@ -5,9 +5,10 @@ import type { Spot } from "../tree.ts";
 import { checkCallSettings, checkCredential, type ProjectNames } from "./call-settings.ts";
 import { type Check, each, isAbsent, Registry, reportUnknownPlugin, under } from "./context.ts";
 import { checkEndpoint } from "./endpoint.ts";
+import { checkCleartext } from "./network.ts";
 import { checkOptions, checkStages, layered } from "./options.ts";
-import { capWarner } from "./prices.ts";
-import { checkSecret, checkSecretHeaders } from "./secrets.ts";
+import { capWarner, warnOfUnpricedModels } from "./prices.ts";
+import { checkMistakenReference, checkSecret, checkSecretHeaders, checkSigningSecret } from "./secrets.ts";
 import { checkUrl } from "./url.ts";
 import { checkUsd } from "./usd.ts";
 
@@ -42,6 +43,7 @@ export function checkProject(
     aliases.add(alias.alias, under(alias, "alias", place));
     checkCallSettings(check, alias, place, names);
   }
+  warnOfUnpricedModels(check, names, spot);
   checkProxies(check, project, spot);
   checkReceivers(check, project, spot);
   checkSections(check, project, spot);
@@ -73,13 +75,15 @@ function checkCredentials(check: Check, project: FilledProject, parent: Spot): v
     names.add(credential.name, under(credential, "name", spot));
     checkUrl(check, credential, "base_url", spot);
     const { provider, api_key: key, base_url: baseUrl } = credential;
+    if (key !== null) checkCleartext(check, credential, "base_url", { parent: spot, what: "its key" });
     if (provider === undefined) continue;
     const plugin = check.plugins.find("provider", provider);
     if (plugin === undefined) {
       reportUnknownPlugin(check, "provider", under(credential, "provider", spot), { name: provider });
       continue;
     }
-    if (plugin.needsApiKey !== false) {
+    if (plugin.needsApiKey === false) checkMistakenReference(check, under(credential, "api_key", spot), key);
+    else {
       checkSecret(check, under(credential, "api_key", spot), key);
       const isMissing = isAbsent(check, credential, "api_key") || key === "";
       if (isMissing) {
@@ -138,7 +142,7 @@ function checkExpiry(check: Check, token: FilledToken, spot: Spot): void {
   if (token.expires_at === null) return;
   const expiresAtMs = Date.parse(token.expires_at);
   const place = under(token, "expires_at", spot);
-  if (Number.isNaN(expiresAtMs)) check.report("E0105", place, "expires_at is no date that exists");
+  if (Number.isNaN(expiresAtMs)) check.report("E0105", place, "expires_at is not a valid date");
   else if (token.is_active && expiresAtMs <= Date.now())
     check.report("W0106", place, "the token has expired");
 }
@@ -151,6 +155,7 @@ function checkProxies(check: Check, project: FilledProject, parent: Spot): void 
   )) {
     connections.add(connection.name, under(connection, "name", spot));
     checkUrl(check, connection, "token_url", spot);
+    checkCleartext(check, connection, "token_url", { parent: spot, what: "its secret" });
     checkSecret(check, under(connection, "client_secret", spot), connection.client_secret);
     checkSecret(check, under(connection, "refresh_token", spot), connection.refresh_token);
     if (connection.grant === "refresh_token" && isAbsent(check, connection, "refresh_token")) {
@@ -169,6 +174,8 @@ function checkProxies(check: Check, project: FilledProject, parent: Spot): void 
     checkUrl(check, proxy, "upstream_url", spot);
     checkSecretHeaders(check, proxy.headers, under(proxy, "headers", spot));
     checkOwnHeaders(check, proxy.headers, under(proxy, "headers", spot));
+    if (proxy.oauth_connection !== null || Object.keys(proxy.headers).length > 0)
+      checkCleartext(check, proxy, "upstream_url", { parent: spot, what: "its headers" });
     const name = proxy.oauth_connection;
     if (name === null || known.includes(name) || !isWhole) continue;
     const message = `unknown OAuth connection \`${name}\``;
@@ -211,12 +218,15 @@ function checkReceivers(check: Check, project: FilledProject, parent: Spot): voi
   for (const [server, spot] of each(project.mcp_servers, under(project, "mcp_servers", parent))) {
     servers.add(server.name, under(server, "name", spot));
     checkUrl(check, server, "url", spot);
+    if (Object.keys(server.headers).length > 0)
+      checkCleartext(check, server, "url", { parent: spot, what: "its headers" });
     checkSecretHeaders(check, server.headers, under(server, "headers", spot));
   }
   const webhooks = new Registry(check, "webhook");
   for (const [webhook, spot] of each(project.webhooks, under(project, "webhooks", parent))) {
     webhooks.add(webhook.name, under(webhook, "name", spot));
     checkUrl(check, webhook, "url", spot);
+    checkCleartext(check, webhook, "url", { parent: spot, what: "events" });
     for (const [event, place] of each(webhook.events, under(webhook, "events", spot))) {
       if (EVENTS.includes(event)) continue;
       check.report("W0103", place, `event \`${event}\` is never raised`, {
@@ -225,11 +235,9 @@ function checkReceivers(check: Check, project: FilledProject, parent: Spot): voi
     }
     const { secret } = webhook;
     if (secret === undefined) continue;
-    if (typeof secret === "string") {
-      checkSecret(check, under(webhook, "secret", spot), secret);
-    } else {
-      for (const [one, place] of each(secret, under(webhook, "secret", spot))) checkSecret(check, place, one);
-    }
+    const place = under(webhook, "secret", spot);
+    if (typeof secret === "string") checkSigningSecret(check, place, secret);
+    else for (const [one, at] of each(secret, place)) checkSigningSecret(check, at, one);
   }
 }
 

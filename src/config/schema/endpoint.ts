@@ -175,6 +175,10 @@ export const endpoint = section(
 
 export const alias = section(
   "A model name that clients of a wrapper project may ask for.",
-  { alias: name("What a client names as `model`.", { examples: ["default"] }), ...callSettings },
+  {
+    alias: name("What a client names as `model`.", { examples: ["default"] }),
+    is_active: flag("false: calls get 404, and lists of models leave it out.", true),
+    ...callSettings,
+  },
   { required: ["alias"] },
 );

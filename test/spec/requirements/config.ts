@@ -68,7 +68,12 @@ export const CONFIG = {
       "`endpoint_defaults` give what an endpoint does not; an endpoint's own value wins.",
     "config.provider-template": "A provider_template fixes provider, model and credential.",
     "config.overlay.maps": "An overlay's maps merge into the config's.",
-    "config.overlay.lists": "An overlay's lists of named things merge by uuid, slug, alias or name.",
+    "config.overlay.lists":
+      "An overlay's lists of objects merge by uuid, slug, alias, id, name, then hash; tokens left out stay.",
+    "config.overlay.unmatched":
+      "An overlay's entry that matches nothing is added when it is complete, else an error that names the nearest.",
+    "config.overlay.replace":
+      "Lists without identities replace: with a warning for what they drop, or `- replace: true` first.",
     "config.overlay.null": "`null` in an overlay removes.",
     "config.plugin.options": "A third party's plugin options are checked by its schema, at their line.",
     "config.plugin.local": "`plugins` load local .ts and .js files, relative to the config.",
@@ -116,6 +121,15 @@ export const CONFIG = {
     "config.include.linear":
       "Patterns of `include` are matched in linear time over a bounded number of folders.",
     "config.error.bounded": "At most 200 diagnostics are printed, with a count of the rest.",
+    "config.check.demo-token": "The demo token beyond loopback is an error.",
+    "config.check.network-allow": "`network.allow` takes hostnames, addresses and CIDR blocks only.",
+    "config.check.unpriced": "A model that no price is known of is a warning, with the nearest known model.",
+    "config.check.failover": "A failover entry that repeats one before it is a warning.",
+    "config.check.mistaken-reference": "`$NAME` and `${NAME}` as a credential are errors.",
+    "config.check.tool": "An exposed endpoint whose input_schema has no `message` is a warning.",
+    "config.check.cleartext": "A secret that would travel over http beyond loopback is a warning.",
+    "config.check.short-secret": "A webhook secret of fewer than 8 characters is an error.",
+    "config.alias.inactive": "An alias with `is_active: false` gets 404 and is in no list of models.",
     "config.no-secrets":
       "Without secrets a reference counts as given, but prompts, templates and schemas are still read.",
     "config.control-plane": "`control_plane.tokens` open the control plane and the console.",
