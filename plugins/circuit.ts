@@ -15,7 +15,13 @@ interface Circuit {
   /** Monotonic time until which it is open; 0: it is closed. */
   openUntilMs: number;
   /** Who is finding out whether the target is back. */
-  trial: object | undefined;
+  trial: Trial | undefined;
+}
+
+/** A call that asks a target whose circuit was open. */
+export interface Trial {
+  /** True once the call has ended: it may have done so without an answer of the target. */
+  readonly ended: boolean;
 }
 
 export class Circuits {
@@ -36,10 +42,11 @@ export class Circuits {
   }
 
   /** False: leave it out, if there is another. True may make `who` the trial, who then says how it went. */
-  admits(target: Target, who: object): boolean {
+  admits(target: Target, who: Trial): boolean {
     const circuit = this.#find(target);
     if (circuit === undefined || circuit.openUntilMs === 0) return true;
-    if (circuit.trial !== undefined || this.#clock.monotonicMs() < circuit.openUntilMs) return false;
+    const isTried = circuit.trial !== undefined && !circuit.trial.ended;
+    if (isTried || this.#clock.monotonicMs() < circuit.openUntilMs) return false;
     circuit.trial = who;
     return true;
   }
@@ -58,7 +65,7 @@ export class Circuits {
   }
 
   /** It failed in a way that would move on. */
-  failed(target: Target, who: object): void {
+  failed(target: Target, who: Trial): void {
     const circuit = this.#find(target) ?? this.#add(target);
     circuit.failures += 1;
     const nowMs = this.#clock.monotonicMs();
@@ -77,7 +84,7 @@ export class Circuits {
   }
 
   /** `who` gave up before it was known: the next may be the trial. */
-  abandoned(target: Target, who: object): void {
+  abandoned(target: Target, who: Trial): void {
     const circuit = this.#find(target);
     if (circuit?.trial === who) circuit.trial = undefined;
   }

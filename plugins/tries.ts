@@ -68,6 +68,11 @@ export class Tries {
     this.#targets = targets;
   }
 
+  /** A trial of a call that has ended will not say how it went. */
+  get ended(): boolean {
+    return this.x.ended;
+  }
+
   /** The next target that may be asked; undefined when none is left. The last one left is asked whatever its circuit. */
   next(): Target | undefined {
     while (++this.#at < this.#targets.length) {
@@ -109,8 +114,17 @@ export class Tries {
     this.#judge(target, failed);
     if (mayMoveOn && failed.movesOn && this.#hasNext() && !this.x.ended) return undefined;
     const detail = this.#failures.length > 1 ? this.#failures.join("; ") : undefined;
+    if (failed.internal === true) return this.#internal(target, failed);
     const extras = { cause: failed.cause ?? failed, ...(detail === undefined ? {} : { detail }) };
     return reject("provider_failed", { reason: `${target.label} ${said}` }, extras);
+  }
+
+  /** What failed is no provider but code: told to the log whole, to the client not at all. */
+  #internal({ provider, model }: Target, failed: ProviderFailure): GatewayError {
+    const { cause = failed } = failed;
+    const fields = { request_id: this.x.requestId, provider, model, err: cause };
+    this.#host.log.error(fields, "a call failed in the code of its provider");
+    return reject("internal", {}, { cause });
   }
 
   named(id: string, model: string): { readonly id: string; readonly model: string } {
@@ -122,7 +136,8 @@ export class Tries {
 
   /** What a failure says of the target's health. One of our own making, or nobody's, says nothing. */
   #judge(target: Target, failed: ProviderFailure): void {
-    if (failed === INACTIVE || this.x.ended) this.#circuits.abandoned(target, this);
+    const isOurs = failed === INACTIVE || failed.internal === true;
+    if (isOurs || this.x.ended) this.#circuits.abandoned(target, this);
     else if (failed.movesOn) this.#circuits.failed(target, this);
     else this.#circuits.succeeded(target);
   }

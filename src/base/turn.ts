@@ -9,30 +9,90 @@
 
 type Task = () => void;
 
+/** Told what a task has thrown. It must not throw itself; where it does, the error is an uncaught exception. */
+type Failed<T> = (subject: T, thrown: unknown) => void;
+
+/** Tasks beside what they belong to, so that one that throws fails what it was done for and nothing else. */
+class Batch {
+  readonly #tasks: Task[] = [];
+  readonly #subjects: unknown[] = [];
+  readonly #failed: (Failed<never> | undefined)[] = [];
+
+  get size(): number {
+    return this.#tasks.length;
+  }
+
+  add<T>(task: Task, subject: T, failed: Failed<T> | undefined): void {
+    this.#tasks.push(task);
+    this.#subjects.push(subject);
+    this.#failed.push(failed);
+  }
+
+  run(from: number, to: number): void {
+    for (let i = from; i < to; i++) {
+      try {
+        this.#tasks[i]?.();
+      } catch (thrown) {
+        this.#fail(i, thrown);
+      }
+    }
+  }
+
+  /** A task that belongs to nothing cannot fail alone: its error is the process's. */
+  #fail(i: number, thrown: unknown): void {
+    try {
+      const failed = this.#failed[i];
+      if (failed === undefined) throw thrown;
+      // Added together with its subject, in `add`.
+      failed(this.#subjects[i] as never, thrown);
+    } catch (uncaught) {
+      setImmediate(() => {
+        throw uncaught;
+      });
+    }
+  }
+}
+
 /** So many calls are worked on before what they have written goes out: the first must not wait for hundreds. */
 const PORTION = 64;
 
-let work: Task[] = [];
-let writes: Task[] = [];
-let rest: Task[] = [];
+let work = new Batch();
+let writes = new Batch();
+let rest = new Batch();
 let armed = false;
 
-/** For what has been read whole: deciding a call, making something of an answer. */
-export function workInTurn(task: Task): void {
-  work.push(task);
+/**
+ * For what has been read whole: deciding a call, making something of an answer. `failed` is told when the task throws,
+ * with its `subject`: two values rather than a closure, since this runs on every call.
+ */
+export function workInTurn(task: Task): void;
+export function workInTurn<T>(task: Task, subject: T, failed: Failed<T>): void;
+export function workInTurn<T>(task: Task, subject?: T, failed?: Failed<T | undefined>): void {
+  work.add(task, subject, failed);
   arm();
 }
 
 /** For bytes that are ready to go out. Writes go out in the order in which they were given. */
-export function writeInTurn(task: Task): void {
-  writes.push(task);
+export function writeInTurn(task: Task): void;
+export function writeInTurn<T>(task: Task, subject: T, failed: Failed<T>): void;
+export function writeInTurn<T>(task: Task, subject?: T, failed?: Failed<T | undefined>): void {
+  writes.add(task, subject, failed);
   arm();
 }
 
 /** For what no client waits for. */
-export function finishInTurn(task: Task): void {
-  rest.push(task);
+export function finishInTurn(task: Task): void;
+export function finishInTurn<T>(task: Task, subject: T, failed: Failed<T>): void;
+export function finishInTurn<T>(task: Task, subject?: T, failed?: Failed<T | undefined>): void {
+  rest.add(task, subject, failed);
   arm();
+}
+
+/** Resolves when all that has been queued so far is done and written. */
+export function turnEnded(): Promise<void> {
+  return new Promise((resolve) => {
+    finishInTurn(resolve);
+  });
 }
 
 function arm(): void {
@@ -44,33 +104,21 @@ function arm(): void {
 function endTurn(): void {
   armed = false;
   const tasks = work;
-  work = [];
-  for (let from = 0; from < tasks.length; from += PORTION) {
-    runAll(tasks, from, Math.min(from + PORTION, tasks.length));
+  if (tasks.size > 0) work = new Batch();
+  for (let from = 0; from < tasks.size; from += PORTION) {
+    tasks.run(from, Math.min(from + PORTION, tasks.size));
     writeOut();
   }
   writeOut();
+  if (rest.size === 0) return;
   const last = rest;
-  rest = [];
-  runAll(last, 0, last.length);
+  rest = new Batch();
+  last.run(0, last.size);
 }
 
 function writeOut(): void {
-  if (writes.length === 0) return;
+  if (writes.size === 0) return;
   const tasks = writes;
-  writes = [];
-  runAll(tasks, 0, tasks.length);
-}
-
-/** One that throws is a bug, told as such (as an uncaught exception); it takes no other call with it. */
-function runAll(tasks: readonly Task[], from: number, to: number): void {
-  for (let i = from; i < to; i++) {
-    try {
-      tasks[i]?.();
-    } catch (thrown) {
-      setImmediate(() => {
-        throw thrown;
-      });
-    }
-  }
+  writes = new Batch();
+  tasks.run(0, tasks.size);
 }

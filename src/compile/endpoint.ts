@@ -8,35 +8,19 @@ import type {
   Hooks,
   Host,
   MaybePromise,
+  Stage,
   StagePlugin,
 } from "../plugin/index.ts";
 import { andThen, STAGES } from "../plugin/index.ts";
 import type { CompileContext } from "./context.ts";
 import { guardrailHooks } from "./guardrail.ts";
+import type { Platform } from "./host.ts";
 import { allOf } from "./instances.ts";
 import { isolated } from "./isolate.ts";
-import type {
-  CommitStep,
-  CompiledEndpoint,
-  FinishStep,
-  RequestStep,
-  ResponseStep,
-  StreamStep,
-} from "./model.ts";
+import type { CompiledEndpoint, FinishStep, RequestStep } from "./model.ts";
 import { budgetPart, limitPart, preparePart } from "./parts.ts";
+import { type Placed, type Placing, place } from "./place.ts";
 import { compileTargets } from "./targets.ts";
-
-/** One plugin instance in its place: its hooks as steps, made once and shared by all endpoints that use it. */
-export interface Placed {
-  readonly stage: number;
-  readonly call: Hooks["call"];
-  readonly request: RequestStep | undefined;
-  readonly response: ResponseStep | undefined;
-  readonly stream: StreamStep | undefined;
-  readonly commit: CommitStep | undefined;
-  readonly finish: FinishStep | undefined;
-  readonly close: () => MaybePromise<void>;
-}
 
 /** An alias as the endpoint that it is: without prompt, schemas and conversations, which are its clients' own. */
 export function endpointOf({ uuid }: ProjectConfig, alias: AliasConfig): EndpointConfig {
@@ -79,15 +63,16 @@ export function compileEndpoint(
         slug: endpoint.slug,
         name: endpoint.name,
       });
-      const call = chain.findLast((placed) => placed.call !== undefined)?.call;
-      if (call === undefined) throw new Error("no plugin stands at stage call");
+      const caller = chain.findLast((placed) => placed.call !== undefined);
+      if (caller?.call === undefined) throw new Error("no plugin stands at stage call");
       const upward = chain.toReversed();
       return {
         ref,
         isActive: endpoint.is_active,
         streamingEnabled: endpoint.streaming_enabled,
         request: withDecision(requestSteps(chain)),
-        call,
+        call: caller.call,
+        callPlugin: caller.plugin,
         targets,
         response: upward.flatMap((placed) => placed.response ?? []),
         stream: upward.flatMap((placed) => placed.stream ?? []),
@@ -157,7 +142,7 @@ function placeStage(
     make: () =>
       // The options were checked against this plugin's own schema, which is what its type stands for.
       andThen(plugin.setup(options as never, context.hostFor(plugin)), (hooks) =>
-        place(STAGES.indexOf(plugin.stage), plugin.name, hooks),
+        place(placing(context, plugin, plugin.stage), hooks),
       ),
     close: (placed) => placed.close(),
   });
@@ -179,11 +164,21 @@ function guardrail(context: CompileContext, use: GuardrailUse): MaybePromise<Pla
             ...{ name: plugin.name, guardrail: made, use, judgedCharactersMax },
             ...{ clock, log },
           });
-          return place(STAGES.indexOf("guard"), plugin.name, hooks);
+          return place(placing(context, plugin, "guard"), hooks);
         }),
       close: (placed) => placed.close(),
     }),
   );
+}
+
+function placing(
+  { platform, registry }: CompileContext,
+  plugin: StagePlugin<never> | GuardrailPlugin<never>,
+  stage: Stage,
+): Placing {
+  const { kind, name } = plugin;
+  const foreign = registry.moduleOf(plugin) !== undefined;
+  return { stage: STAGES.indexOf(stage), kind, plugin: name, log: platform.log, foreign };
 }
 
 /** In its own thread or in the gateway's. */
@@ -205,20 +200,6 @@ function setUp(
   return isolated({ start: { module, name, options }, timeoutMs, host, clock: context.platform.clock });
 }
 
-function place(stage: number, plugin: string, hooks: Hooks): Placed {
-  // Bound once here, so that calling a hook costs no lookup and `this` is what its author expects.
-  return {
-    stage,
-    call: hooks.call?.bind(hooks),
-    request: hooks.request && { stage, plugin, run: hooks.request.bind(hooks) },
-    response: hooks.response && { stage, plugin, run: hooks.response.bind(hooks) },
-    stream: hooks.stream && { stage, plugin, run: hooks.stream.bind(hooks) },
-    commit: hooks.commit && { stage, plugin, run: hooks.commit.bind(hooks) },
-    finish: hooks.finish && { stage, plugin, run: hooks.finish.bind(hooks) },
-    close: () => hooks.close?.(),
-  };
-}
-
 export function requestSteps(chain: readonly Placed[]): RequestStep[] {
   return chain.flatMap((placed) => placed.request ?? []);
 }
@@ -236,13 +217,18 @@ export function withDecision(steps: readonly RequestStep[]): RequestStep[] {
 }
 
 export function auditStep({ platform }: CompileContext): FinishStep[] {
-  const run = platform.auditBlocks;
-  return run === undefined ? [] : [{ stage: STAGES.indexOf("record"), plugin: "audit", run }];
+  return ownStep(platform, "audit", platform.auditBlocks);
 }
 
 /** Where traces are exported, of every call; elsewhere it costs nothing. */
 export function traceStep({ config, platform }: CompileContext): FinishStep[] {
-  const run = platform.traces?.finish;
-  if (run === undefined || config.telemetry.otlp.endpoint === null) return [];
-  return [{ stage: STAGES.indexOf("record"), plugin: "traces", run }];
+  if (config.telemetry.otlp.endpoint === null) return [];
+  return ownStep(platform, "traces", platform.traces?.finish);
+}
+
+/** A finish hook that is no plugin's. */
+function ownStep({ log }: Platform, plugin: string, finish: Hooks["finish"]): FinishStep[] {
+  const stage = STAGES.indexOf("record");
+  const placed = place({ stage, kind: "stage", plugin, log, foreign: false }, { finish });
+  return placed.finish === undefined ? [] : [placed.finish];
 }

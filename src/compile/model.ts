@@ -3,7 +3,17 @@
  * of its generation. Built by compile.ts, read by pipeline/ and surfaces/.
  */
 import type { ProjectType, ServerConfig } from "../config/model.ts";
-import type { EndpointRef, Hooks, ProjectRef, Target } from "../plugin/index.ts";
+import type {
+  ChatResult,
+  ChunkHook,
+  EndpointRef,
+  Exchange,
+  GatewayError,
+  Hooks,
+  MaybePromise,
+  ProjectRef,
+  Target,
+} from "../plugin/index.ts";
 import type { McpOffer } from "./mcp.ts";
 import type { CompiledProxy } from "./proxy.ts";
 
@@ -53,6 +63,8 @@ export interface CompiledEndpoint {
   /** Down the chain, the step that decides the claims among them. */
   readonly request: readonly RequestStep[];
   readonly call: NonNullable<Hooks["call"]>;
+  /** The plugin whose hook that is. */
+  readonly callPlugin: string;
   readonly targets: readonly Target[];
   /** Up the chain. */
   readonly response: readonly ResponseStep[];
@@ -61,18 +73,20 @@ export interface CompiledEndpoint {
   readonly finish: readonly FinishStep[];
 }
 
-/** One hook in its place. `stage` indexes STAGES; `plugin` names it in logs when it throws. */
-interface Step<Name extends keyof Hooks> {
+/** One hook in its place, guarded: it neither throws nor rejects. `stage` indexes STAGES. */
+interface Step<Run> {
   readonly stage: number;
   readonly plugin: string;
-  readonly run: NonNullable<Hooks[Name]>;
+  readonly run: Run;
 }
 
 /** `decide`: not a hook but the place where the claims made so far are decided. */
 export type RequestStep =
-  | Step<"request">
+  | Step<NonNullable<Hooks["request"]>>
   | { readonly stage: number; readonly plugin: string; readonly run: "decide" };
-export type ResponseStep = Step<"response">;
-export type StreamStep = Step<"stream">;
-export type CommitStep = Step<"commit">;
-export type FinishStep = Step<"finish">;
+export type ResponseStep = Step<NonNullable<Hooks["response"]>>;
+/** A hook for the chunks of one stream, a refusal, or undefined: this stream has none of it. */
+export type StreamStep = Step<(x: Exchange) => ChunkHook | GatewayError | undefined>;
+/** A refusal when what must be stored was not. */
+export type CommitStep = Step<(x: Exchange, result: ChatResult) => MaybePromise<GatewayError | undefined>>;
+export type FinishStep = Step<NonNullable<Hooks["finish"]>>;

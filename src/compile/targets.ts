@@ -12,6 +12,7 @@ import type {
 } from "../plugin/index.ts";
 import { andThen } from "../plugin/index.ts";
 import { adjustmentText, fitSettings, refusalsOf } from "../plugin/settings.ts";
+import { guardedFormat, guardedProvider } from "../plugin-guard/provider.ts";
 import type { CompileContext } from "./context.ts";
 import type { Platform } from "./host.ts";
 import { allOf } from "./instances.ts";
@@ -128,19 +129,23 @@ function providerFor(
     async make() {
       // Checked against the plugin's own schema at load.
       const made = await plugin.setup(options as never, context.hostFor(plugin));
-      if (!isWireFormat(made)) return made;
+      const { clock, log } = context.platform;
+      const guard = { plugin: plugin.name, log };
+      if (!isWireFormat(made)) return guardedProvider(made, guard, { clock, timeoutMs });
       const { wireProvider } = await import("../upstream/wire.ts");
       const spoken = {
         name: credential?.name ?? "",
         apiKey: credential?.api_key ?? "",
         baseUrl: baseUrl.replace(/\/+$/, ""),
       };
-      return wireProvider(made, spoken, await context.upstream(), {
+      const format = guardedFormat(made, guard);
+      const provider = wireProvider(format, spoken, await context.upstream(), {
         timeoutMs,
         firstByteTimeoutMs,
         traceparent: context.platform.traces?.traceparent,
         received: context.platform.received,
       });
+      return guardedProvider(provider, guard);
     },
     close: (provider) => provider.close?.(),
   });

@@ -9,6 +9,7 @@ import type { ResolvedConfig } from "../config/model.ts";
 import { overrideEdits } from "../config/override-edits.ts";
 import { withoutSecrets } from "../config/without-secrets.ts";
 import { addressSet } from "../http/client-address.ts";
+import { type GuardedHandler, guardHandler } from "../http/handler-guard.ts";
 import { type HttpServer, httpServer, type RequestHandler } from "../http/server.ts";
 import { OpenCalls } from "../pipeline/open-calls.ts";
 import type { MaybePromise, MetricFamily, StateStore } from "../plugin/index.ts";
@@ -205,7 +206,7 @@ class RunningGateway implements Gateway, SurfaceContext {
     return this.#live.generation?.number ?? 0;
   }
 
-  #adminPlane(health: Parameters<typeof adminPlane>[0]): RequestHandler {
+  #adminPlane(health: Parameters<typeof adminPlane>[0]): GuardedHandler {
     const { clock, events, metrics, store } = this.rt;
     return adminPlane(health, {
       metrics,
@@ -252,10 +253,10 @@ class RunningGateway implements Gateway, SurfaceContext {
     );
   }
 
-  async #listen(host: string, port: number, handle: RequestHandler): Promise<string> {
+  async #listen(host: string, port: number, handle: GuardedHandler): Promise<string> {
     const { max_connections_per_address: perAddressMax, trusted_proxies } = this.#started.server;
     const server = httpServer({
-      ...{ host, port, handle, perAddressMax, clock: this.rt.clock },
+      ...{ host, port, handle: guardHandler(handle, this.rt.log), perAddressMax, clock: this.rt.clock },
       isExempt: addressSet(trusted_proxies),
       closed: (reason) => this.#closedConnections.series(reason)(1),
     });

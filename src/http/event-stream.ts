@@ -5,7 +5,7 @@
 import type { ServerResponse } from "node:http";
 import { writeInTurn } from "../base/turn.ts";
 import type { GatewayError } from "../plugin/index.ts";
-import { errorBody, type FlatHeaders } from "./respond.ts";
+import { closeConnection, errorBody, type FlatHeaders } from "./respond.ts";
 
 const HEAD: FlatHeaders = [
   "Content-Type",
@@ -25,6 +25,7 @@ export class EventStream {
   #unsent = "";
   #behind = false;
   #ended = false;
+  #drained: (() => void) | undefined;
   open = false;
 
   constructor(res: ServerResponse, headers: FlatHeaders) {
@@ -38,18 +39,20 @@ export class EventStream {
       this.open = true;
       this.#res.writeHead(200, [...HEAD, ...this.#headers]);
     }
-    if (this.#unsent === "" && text !== "") writeInTurn(() => this.#send());
+    if (this.#unsent === "" && text !== "") writeInTurn(() => this.#send(), this.#res, closeConnection);
     this.#unsent += text;
     return !this.#behind;
   }
 
-  /** Runs once when a client that was behind has caught up. */
+  /** Runs once when a client that was behind has caught up. One at a time: a later one takes the earlier one's place. */
   onDrain(run: () => void): void {
-    this.#res.once("drain", run);
+    this.#drained = run;
+    if (!this.#behind) this.#caughtUp();
   }
 
   /** A failure after the first byte: the error body as an event, then the end (CONTRACT section 4). */
   fail(error: GatewayError): void {
+    if (this.#ended) return;
     this.write(`data: ${errorBody(error)}\n\ndata: [DONE]\n\n`);
     this.end();
   }
@@ -66,7 +69,15 @@ export class EventStream {
     if (this.#ended) this.#res.end(text);
     else if (!this.#res.write(text) && !this.#behind) {
       this.#behind = true;
-      this.#res.once("drain", () => (this.#behind = false));
+      // The only listener, however much is written meanwhile.
+      this.#res.once("drain", () => this.#caughtUp());
     }
+  }
+
+  #caughtUp(): void {
+    this.#behind = false;
+    const run = this.#drained;
+    this.#drained = undefined;
+    run?.();
   }
 }

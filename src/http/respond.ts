@@ -22,8 +22,13 @@ const PIECE_BYTES = 262_144;
 export function sendJson(res: ServerResponse, status: number, body: string, headers: FlatHeaders): void {
   const length = Buffer.byteLength(body);
   res.writeHead(status, jsonHead(length, headers));
-  if (length <= PIECE_BYTES) writeInTurn(() => res.end(body));
+  if (length <= PIECE_BYTES) writeInTurn(() => res.end(body), res, closeConnection);
   else writePieces(res, Buffer.from(body), 0);
+}
+
+/** An answer that could not be written has no other way to end. */
+export function closeConnection(res: ServerResponse): void {
+  res.destroy();
 }
 
 function jsonHead(length: number, headers: FlatHeaders): string[] {

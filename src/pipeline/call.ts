@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { ByteBudget } from "../base/byte-budget.ts";
+import type { FinishStep } from "../compile/model.ts";
 import type {
   Attempt,
   CallOptions,
@@ -22,6 +23,7 @@ import type {
   TokenRef,
   VerdictRecord,
 } from "../plugin/index.ts";
+import { STAGES } from "../plugin/index.ts";
 
 /** Before authenticate has accepted a token. */
 export const NO_TOKEN: TokenRef = Object.freeze({
@@ -37,6 +39,7 @@ export const NO_TOKEN: TokenRef = Object.freeze({
 export const NO_ENDPOINT: EndpointRef = Object.freeze({ uuid: "", slug: "", name: "" });
 
 const NO_MESSAGES: readonly Message[] = Object.freeze([]);
+const NO_STEPS: readonly FinishStep[] = Object.freeze([]);
 const NO_BODY: Readonly<Record<string, unknown>> = Object.freeze({});
 
 /** What every call needs of the gateway. */
@@ -67,6 +70,15 @@ export interface Arrival {
 /** Whoever breaks a silence that has lasted too long. */
 export interface Silence {
   look(nowMs: number): void;
+}
+
+/** A call that was given up has so long to end, with whatever its end waits for; then it is abandoned. */
+const END_MS = 10_000;
+
+/** A hook that has answered with a promise. */
+export interface WaitedFor {
+  readonly stage: number;
+  readonly plugin: string;
 }
 
 export class Call implements Exchange {
@@ -105,8 +117,10 @@ export class Call implements Exchange {
   priced: Extract<Claim, { kind: "spend" }> | undefined = undefined;
   /** Bytes of its body and of its provider's answer that are in memory until it ends. */
   heldBytes = 0;
-  /** Why the call was given up, once it was. */
-  cancelled: "client_gone" | "timeout" | "shutdown" | "buffers_full" | undefined = undefined;
+  /** Why the call was given up, once it was. `fault`: code that worked for it has thrown. */
+  cancelled: "client_gone" | "timeout" | "shutdown" | "buffers_full" | "fault" | undefined = undefined;
+  /** The plugin whose promise the call waits for, for the log when that takes too long. */
+  waitsFor: WaitedFor | undefined = undefined;
   /** Monotonic time of the first byte of the answer; 0 before it. */
   firstByteMs = 0;
   /** Its place among the open calls; see OpenCalls. */
@@ -119,6 +133,10 @@ export class Call implements Exchange {
   deadlineMs = Number.POSITIVE_INFINITY;
   /** The generation the call runs on, let go at its end. */
   lease: { release(): void } | undefined = undefined;
+  /** The client's connection, for a call that not even a refusal can end. */
+  connection: { destroy(): unknown } | undefined = undefined;
+  /** The finish hooks that hear of its end. Set by whoever has taken the call on. */
+  finishSteps: readonly FinishStep[] = NO_STEPS;
   /** Told when the call is given up, after whoever waits on its behalf. Set by the pipeline. */
   owner: { givenUp(): void } | undefined = undefined;
 
@@ -165,8 +183,17 @@ export class Call implements Exchange {
   cancel(reason: NonNullable<Call["cancelled"]>): void {
     if (this.cancelled !== undefined || this.ended) return;
     this.cancelled = reason;
-    this.#abort?.abort(reason);
-    this.#runCancel();
+    this.deadlineMs = Math.min(this.deadlineMs, this.rt.clock.monotonicMs()) + END_MS;
+    try {
+      // Listeners of the signal are guarded by Node, which makes an uncaught exception of what they throw.
+      this.#abort?.abort(reason);
+      this.#runCancel();
+    } catch (thrown) {
+      this.rt.log.error(
+        { request_id: this.requestId, stage: STAGES[this.#stage] ?? "", err: thrown },
+        "code that was told of a cancelled call threw",
+      );
+    }
     this.owner?.givenUp();
   }
 

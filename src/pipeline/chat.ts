@@ -1,22 +1,27 @@
 /**
  * A call of an endpoint from its parsed body to its answer: chain down, provider, chain up, money, reply. Shared by
- * the chat surface and, later, the wrapper and the MCP bridge; knows no HTTP and no wire shape of a surface.
+ * the chat surface, the wrapper and the MCP bridge; knows no HTTP and no wire shape of a surface.
  */
 import type { CompiledEndpoint } from "../compile/model.ts";
-import type { Answer, AnswerStream, ChatResult, GatewayError, MaybePromise, Usage } from "../plugin/index.ts";
+import type { Answer, AnswerStream, ChatResult, GatewayError, Usage } from "../plugin/index.ts";
 import { isGatewayError, isPromise, reject, STAGES } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
 import { deliveredResult } from "./delivery.ts";
 import { closeMoney, type Ending, endCall, estimateUsage } from "./end.ts";
+import { failCall, follow } from "./fault.ts";
 import type { Reply } from "./reply.ts";
-import { crashed, runCommit, runRequest, runResponse } from "./run.ts";
-import { type PumpOwner, StreamPump } from "./stream.ts";
+import { runCommit, runRequest, runResponse } from "./run.ts";
+import { openChunkHooks, type PumpOwner, StreamPump } from "./stream.ts";
 
-const CALL_STAGE = { stage: STAGES.indexOf("call"), plugin: "call" };
+const CALL_STAGE = STAGES.indexOf("call");
 
 /** Runs the call to its end. Whatever happens, exactly one reply is made and exactly one end is recorded. */
 export function runChat(x: Call, endpoint: CompiledEndpoint, reply: Reply): void {
-  new ChatRun(x, endpoint, reply).start();
+  try {
+    new ChatRun(x, endpoint, reply).start();
+  } catch (thrown) {
+    failCall(x, thrown);
+  }
 }
 
 /** A finished answer in the shape of a stream: one event with all its text, then the end. */
@@ -63,11 +68,12 @@ class ChatRun implements PumpOwner {
     this.#endpoint = endpoint;
     this.#reply = reply;
     x.owner = this;
+    x.finishSteps = endpoint.finish;
   }
 
   start(): void {
     const outcome = runRequest(this.#x, this.#endpoint.request);
-    if (isPromise(outcome)) outcome.then((settled) => this.#afterRequest(settled));
+    if (isPromise(outcome)) follow(this.#x, outcome, (settled) => this.#afterRequest(settled));
     else this.#afterRequest(outcome);
   }
 
@@ -80,19 +86,15 @@ class ChatRun implements PumpOwner {
 
   #ask(): void {
     const x = this.#x;
-    x.enter(CALL_STAGE.stage, this.#x.rt.clock.monotonicMs());
+    x.enter(CALL_STAGE, this.#x.rt.clock.monotonicMs());
     x.asked = true;
-    let answer: MaybePromise<Answer>;
-    try {
-      answer = this.#endpoint.call(x, this.#endpoint.targets);
-    } catch (thrown) {
-      answer = crashed(x, CALL_STAGE, thrown);
-    }
+    const answer = this.#endpoint.call(x, this.#endpoint.targets);
     if (!isPromise(answer)) return this.#afterCall(answer);
-    answer.then(
-      (settled) => this.#afterCall(settled),
-      (thrown: unknown) => this.#afterCall(crashed(x, CALL_STAGE, thrown)),
-    );
+    x.waitsFor = { stage: CALL_STAGE, plugin: this.#endpoint.callPlugin };
+    follow(x, answer, (settled) => {
+      x.waitsFor = undefined;
+      this.#afterCall(settled);
+    });
   }
 
   #afterCall(answer: Answer): void {
@@ -115,7 +117,7 @@ class ChatRun implements PumpOwner {
   #whole(provided: ChatResult): void {
     this.#answered = provided;
     const result = runResponse(this.#x, this.#endpoint.response, provided);
-    if (isPromise(result)) result.then((settled) => this.#afterResponse(settled));
+    if (isPromise(result)) follow(this.#x, result, (settled) => this.#afterResponse(settled));
     else this.#afterResponse(result);
   }
 
@@ -130,7 +132,7 @@ class ChatRun implements PumpOwner {
   /** What must be kept is kept before the client has its last byte; then it is paid for, and goes out. */
   #keep(final: Final): void {
     const kept = runCommit(this.#x, this.#endpoint.commit, final.result);
-    if (isPromise(kept)) kept.then((error) => this.#settle(final, error));
+    if (isPromise(kept)) follow(this.#x, kept, (error) => this.#settle(final, error));
     else this.#settle(final, kept);
   }
 
@@ -140,7 +142,7 @@ class ChatRun implements PumpOwner {
     if (error !== undefined) return this.#refuse(error, "failed");
     // An answer that no provider gave costs nothing.
     const cost = closeMoney(x, x.asked ? final.usage : undefined);
-    if (isPromise(cost)) cost.then((settled) => this.#send(final, settled));
+    if (isPromise(cost)) follow(x, cost, (settled) => this.#send(final, settled));
     else this.#send(final, cost);
   }
 
@@ -157,8 +159,14 @@ class ChatRun implements PumpOwner {
   }
 
   #stream(answer: AnswerStream): void {
-    const outlet = this.#reply.events(this.#x);
-    const pump = new StreamPump(this.#x, this.#endpoint, { answer, outlet, owner: this });
+    const x = this.#x;
+    const hooks = openChunkHooks(x, this.#endpoint.stream);
+    if (isGatewayError(hooks)) {
+      answer.cancel();
+      return this.#refuse(hooks, "failed");
+    }
+    const outlet = this.#reply.events(x);
+    const pump = new StreamPump(x, hooks, { answer, outlet, owner: this });
     this.#pump = pump;
     answer.attach(pump);
   }
@@ -179,8 +187,14 @@ class ChatRun implements PumpOwner {
     const part = this.#pump?.cancel();
     if (part !== undefined) this.#answered = { ...part.result, usage: part.usage };
     if (x.cancelled === "client_gone") return this.#close(undefined, "client_gone");
-    if (x.cancelled === "timeout") this.#close(this.#timedOut(), "failed");
-    else this.#close(x.cancelled === "buffers_full" ? buffersFull() : reject("draining", {}), "failed");
+    this.#close(this.#givenUpError(), "failed");
+  }
+
+  #givenUpError(): GatewayError {
+    const { cancelled } = this.#x;
+    if (cancelled === "timeout") return this.#timedOut();
+    if (cancelled === "buffers_full") return buffersFull();
+    return cancelled === "fault" ? reject("internal", {}) : reject("draining", {});
   }
 
   /** In the words of a provider's own time-out, when one was being asked. */
@@ -210,7 +224,7 @@ class ChatRun implements PumpOwner {
       this.#end({ outcome, status: error?.status ?? 499, error, result: answered, usage, costNanoUsd });
     };
     const cost = closeMoney(x, usage);
-    if (isPromise(cost)) cost.then(finish);
+    if (isPromise(cost)) follow(x, cost, finish);
     else finish(cost);
   }
 

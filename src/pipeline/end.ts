@@ -2,12 +2,14 @@
  * The one place where a call ends, exactly once, whatever happened: money settled or given back, every finish hook
  * told, the generation let go. Nothing else may settle, release or finish.
  */
+
 import { finishInTurn } from "../base/turn.ts";
 import type { FinishStep } from "../compile/model.ts";
 import type { CallEnd, ChatResult, GatewayError, MaybePromise, Usage } from "../plugin/index.ts";
-import { charactersOf, estimateTokens, isPromise } from "../plugin/index.ts";
+import { charactersOf, estimateTokens, isPromise, reject } from "../plugin/index.ts";
+import { PluginFault } from "../plugin-guard/guard.ts";
 import type { Call } from "./call.ts";
-import { crashed, releaseReservation, runFinish, settleReservation } from "./run.ts";
+import { releaseReservation, runFinish, settleReservation } from "./run.ts";
 
 /** Usage by the 4-characters rule, for answers whose provider reported none (CONTRACT section 6). */
 export function estimateUsage(x: Call, completionCharacters: number): Usage {
@@ -23,19 +25,51 @@ export function estimateUsage(x: Call, completionCharacters: number): Usage {
  */
 export function closeMoney(x: Call, usage: Usage | undefined): MaybePromise<number | GatewayError> {
   if (x.priced === undefined) return 0;
+  let cost = 0;
+  if (usage !== undefined) cost = costOf(x, x.priced, usage);
+  else if (mayBeBilled(x)) cost = x.priced.inputNanoUsd;
   try {
-    let cost = 0;
-    if (usage !== undefined) cost = x.priced.costNanoUsd(usage);
-    else if (mayBeBilled(x)) cost = x.priced.inputNanoUsd;
     const closed = cost > 0 || usage !== undefined ? settleReservation(x, cost) : releaseReservation(x);
     if (!isPromise(closed)) return cost;
     return closed.then(
       () => cost,
-      (thrown: unknown) => crashed(x, { stage: x.stage, plugin: "gateway" }, thrown),
+      (thrown: unknown) => storeFailed(x, thrown),
     );
   } catch (thrown) {
-    return crashed(x, { stage: x.stage, plugin: "gateway" }, thrown);
+    return storeFailed(x, thrown);
   }
+}
+
+/**
+ * What the claim says the call has cost. A claim may be a plugin's: where it throws, or says what is no amount of money,
+ * the call costs what was reserved for it, since a reservation must end whatever the cost says.
+ */
+function costOf(x: Call, claim: NonNullable<Call["priced"]>, usage: Usage): number {
+  let fault: unknown;
+  try {
+    const cost = claim.costNanoUsd(usage);
+    if (Number.isSafeInteger(cost) && cost >= 0) return cost;
+    fault = new RangeError(`a cost of ${String(cost)} nano-dollars`);
+  } catch (thrown) {
+    fault = thrown;
+  }
+  const settled_nano_usd = claim.estimateNanoUsd;
+  x.rt.log.error(
+    { request_id: x.requestId, key: claim.key, settled_nano_usd, err: fault },
+    "the cost of a call could not be computed: its estimate is settled",
+  );
+  return settled_nano_usd;
+}
+
+function storeFailed(x: Call, thrown: unknown): GatewayError {
+  if (!(thrown instanceof PluginFault)) {
+    const store = x.rt.store.driver;
+    x.rt.log.error(
+      { request_id: x.requestId, store, err: thrown },
+      "the state store failed to end a reservation",
+    );
+  }
+  return reject("internal", {}, { cause: thrown });
 }
 
 function mayBeBilled(x: Call): boolean {
@@ -83,13 +117,23 @@ export function endCall(x: Call, steps: readonly FinishStep[], ending: Ending): 
     firstByteMs: x.firstByteMs === 0 ? undefined : x.firstByteMs - x.startedMonotonicMs,
     stageMs: x.stageMs,
   };
-  finishInTurn(() => finish(x, steps, end));
+  finishInTurn(() => finish(x, steps, end), x, finishFailed);
 }
 
 function finish(x: Call, steps: readonly FinishStep[], end: CallEnd): void {
   const finished = runFinish(x, steps, end);
-  const lease = x.lease;
+  if (isPromise(finished)) void finished.then(() => letGo(x));
+  else letGo(x);
+}
+
+/** A finish step of the gateway's own has thrown: the call is over all the same. */
+function finishFailed(x: Call, thrown: unknown): void {
+  x.rt.log.error({ request_id: x.requestId, err: thrown }, "the end of a call was not recorded");
+  letGo(x);
+}
+
+function letGo(x: Call): void {
+  const { lease } = x;
   x.lease = undefined;
-  if (isPromise(finished)) finished.finally(() => lease?.release());
-  else lease?.release();
+  lease?.release();
 }

@@ -4,7 +4,9 @@
  * deleted from keeps growing new tables, whose garbage drags finished calls into V8's old space.
  */
 import type { Clock, Reservation, Timer } from "../plugin/index.ts";
+import { STAGES } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
+import { abandonCall, failCall } from "./fault.ts";
 
 export class OpenCalls {
   readonly #clock: Clock;
@@ -42,14 +44,52 @@ export class OpenCalls {
   }
 
   giveUpAll(): void {
-    for (const call of [...this.#calls]) call.cancel("shutdown");
+    for (const call of [...this.#calls]) cancelCall(call, "shutdown");
   }
 
   #lookAround(): void {
     const nowMs = this.#clock.monotonicMs();
-    for (const call of this.#calls.filter(({ deadlineMs }) => deadlineMs <= nowMs)) call.cancel("timeout");
-    for (const { silence } of this.#calls.filter((call) => call.silence !== undefined)) silence?.look(nowMs);
+    for (const call of this.#calls.filter(({ deadlineMs }) => deadlineMs <= nowMs)) this.#expire(call);
+    for (const call of this.#calls.filter(({ silence }) => silence !== undefined)) {
+      try {
+        call.silence?.look(nowMs);
+      } catch (thrown) {
+        failCall(call, thrown);
+      }
+    }
     this.#look = undefined;
     if (this.size > 0) this.#look = this.#clock.after(this.#periodMs, () => this.#lookAround());
   }
+
+  /** A call that has been given up and yet not ended waits for something that does not come: a store, a plugin. */
+  #expire(call: Call): void {
+    if (call.ended) {
+      call.deadlineMs = Number.POSITIVE_INFINITY;
+      return;
+    }
+    if (call.cancelled !== undefined) return abandonCall(call);
+    logWait(call);
+    cancelCall(call, "timeout");
+  }
+}
+
+function cancelCall(call: Call, reason: "timeout" | "shutdown"): void {
+  try {
+    call.cancel(reason);
+  } catch (thrown) {
+    failCall(call, thrown);
+  }
+}
+
+function logWait({ rt, requestId, waitsFor, attempts, startedMonotonicMs }: Call): void {
+  if (waitsFor === undefined) return;
+  const { stage } = waitsFor;
+  // The gateway's own stage call waits for a provider, whose plugin is named by the provider's key.
+  const plugin =
+    waitsFor.plugin === "call" ? (attempts.at(-1)?.provider ?? waitsFor.plugin) : waitsFor.plugin;
+  const duration_ms = Math.round(rt.clock.monotonicMs() - startedMonotonicMs);
+  rt.log.warn(
+    { request_id: requestId, plugin, stage: STAGES[stage] ?? "", duration_ms },
+    "a call timed out while it waited for a plugin",
+  );
 }

@@ -1,7 +1,8 @@
 /**
  * Runs the hooks of a chain, one runner a hook kind. A runner goes on synchronously until a hook returns a promise,
- * and only then waits; a hook that throws becomes a 500 that names the plugin in the log and nothing to the client.
+ * and only then waits. Steps are guarded where they are compiled: one that throws answers 500 by itself.
  */
+
 import type { CommitStep, FinishStep, RequestStep, ResponseStep } from "../compile/model.ts";
 import type {
   CallEnd,
@@ -11,8 +12,12 @@ import type {
   Outcome,
   StateStore,
 } from "../plugin/index.ts";
-import { isGatewayError, isPromise, reject, STAGES } from "../plugin/index.ts";
+import { isGatewayError, isPromise, reject } from "../plugin/index.ts";
+import { pluginFault } from "../plugin-guard/guard.ts";
 import type { Call } from "./call.ts";
+
+/** Finish hooks may take so long. Nobody waits for them but the configuration, which they must not hold for good. */
+const FINISH_MS = 10_000;
 
 /** Down the chain until a hook refuses or answers; undefined when all let the call pass. */
 export function runRequest(x: Call, steps: readonly RequestStep[], from = 0): MaybePromise<Outcome> {
@@ -20,21 +25,15 @@ export function runRequest(x: Call, steps: readonly RequestStep[], from = 0): Ma
     const step = steps[i];
     if (step === undefined) break;
     if (step.stage !== x.stage) x.enter(step.stage, x.rt.clock.monotonicMs());
-    let outcome: MaybePromise<Outcome>;
-    try {
-      outcome = step.run === "decide" ? decideClaims(x) : step.run(x);
-    } catch (thrown) {
-      return crashed(x, step, thrown);
-    }
+    const outcome = step.run === "decide" ? decideClaims(x) : step.run(x);
     if (outcome === undefined) continue;
     if (isPromise(outcome)) {
-      return outcome.then(
-        (settled) => {
-          if (settled !== undefined) return stopped(x, settled);
-          return x.ended ? undefined : runRequest(x, steps, i + 1);
-        },
-        (thrown: unknown) => crashed(x, step, thrown),
-      );
+      x.waitsFor = step;
+      return outcome.then((settled) => {
+        x.waitsFor = undefined;
+        if (settled !== undefined) return stopped(x, settled);
+        return x.ended ? undefined : runRequest(x, steps, i + 1);
+      });
     }
     return stopped(x, outcome);
   }
@@ -56,12 +55,13 @@ function decideClaims(x: Call): MaybePromise<GatewayError | undefined> {
   const claims = x.claims;
   if (claims.length === 0) return undefined;
   x.claims = [];
-  const settle = (admission: Awaited<ReturnType<StateStore["admit"]>>): GatewayError | undefined => {
+  const settle = (
+    admission: Awaited<ReturnType<StateStore["admit"]>>,
+  ): MaybePromise<GatewayError | undefined> => {
     if (admission.admitted) {
       x.reservation = admission.reservation;
       // Admitted after the call was given up: nobody is left to spend it.
-      if (x.ended) return void releaseReservation(x);
-      return undefined;
+      return x.ended ? releaseLate(x) : undefined;
     }
     if (admission.refused === "unavailable") return reject("state_unavailable", {});
     const refused = claims[admission.refused];
@@ -72,6 +72,11 @@ function decideClaims(x: Call): MaybePromise<GatewayError | undefined> {
   };
   const admission = x.rt.store.admit(x.requestId, claims);
   return isPromise(admission) ? admission.then(settle) : settle(admission);
+}
+
+function releaseLate(x: Call): MaybePromise<undefined> {
+  const released = releaseReservation(x);
+  return isPromise(released) ? released.then(() => undefined) : undefined;
 }
 
 /** Gives back what was reserved, if anything is still held. */
@@ -102,19 +107,16 @@ export function runResponse(
     const step = steps[i];
     if (step === undefined) break;
     if (step.stage !== x.stage) x.enter(step.stage, x.rt.clock.monotonicMs());
-    try {
-      const next = step.run(x, current);
-      if (isPromise(next)) {
-        return next.then(
-          (settled) => (isGatewayError(settled) ? settled : runResponse(x, steps, settled, i + 1)),
-          (thrown: unknown) => crashed(x, step, thrown),
-        );
-      }
-      if (isGatewayError(next)) return next;
-      current = next;
-    } catch (thrown) {
-      return crashed(x, step, thrown);
+    const next = step.run(x, current);
+    if (isPromise(next)) {
+      x.waitsFor = step;
+      return next.then((settled) => {
+        x.waitsFor = undefined;
+        return isGatewayError(settled) ? settled : runResponse(x, steps, settled, i + 1);
+      });
     }
+    if (isGatewayError(next)) return next;
+    current = next;
   }
   return current;
 }
@@ -129,46 +131,41 @@ export function runCommit(
   for (let i = from; i < steps.length; i++) {
     const step = steps[i];
     if (step === undefined) break;
-    try {
-      const done = step.run(x, result);
-      if (isPromise(done)) {
-        return done.then(
-          () => runCommit(x, steps, result, i + 1),
-          (thrown: unknown) => crashed(x, step, thrown),
-        );
-      }
-    } catch (thrown) {
-      return crashed(x, step, thrown);
+    const failed = step.run(x, result);
+    if (isPromise(failed)) {
+      x.waitsFor = step;
+      return failed.then((settled) => {
+        x.waitsFor = undefined;
+        return settled ?? runCommit(x, steps, result, i + 1);
+      });
     }
+    if (failed !== undefined) return failed;
   }
   return undefined;
 }
 
-/** Tells every hook how the call ended. One that fails is logged and keeps none of the others from hearing. */
+/** Tells every hook how the call ended, and waits for those that take their time, up to FINISH_MS. Never rejects. */
 export function runFinish(x: Call, steps: readonly FinishStep[], end: CallEnd): MaybePromise<void> {
   let pending: Promise<void>[] | undefined;
   for (const step of steps) {
-    try {
-      const done = step.run(x, end);
-      if (isPromise(done)) {
-        (pending ??= []).push(done.catch((thrown: unknown) => void crashed(x, step, thrown)));
-      }
-    } catch (thrown) {
-      crashed(x, step, thrown);
-    }
+    const done = step.run(x, end);
+    if (isPromise(done)) (pending ??= []).push(inTime(x, step, done));
   }
   return pending === undefined ? undefined : Promise.all(pending).then(() => undefined);
 }
 
-/** A thrown error is a bug of the plugin: told to the log whole, to the client not at all. */
-export function crashed(
-  x: Call,
-  step: { readonly stage: number; readonly plugin: string },
-  thrown: unknown,
-): GatewayError {
-  x.rt.log.error(
-    { request_id: x.requestId, plugin: step.plugin, stage: STAGES[step.stage] ?? "", err: thrown },
-    "a plugin threw",
-  );
-  return reject("internal", {}, { cause: thrown });
+function inTime(x: Call, { plugin }: FinishStep, done: Promise<void>): Promise<void> {
+  const { clock, log } = x.rt;
+  return new Promise((resolve) => {
+    const timer = clock.after(FINISH_MS, () => {
+      const site = { kind: "stage", plugin, hook: "finish" } as const;
+      pluginFault({ site, log }, new Error(`finish has not ended within ${FINISH_MS} ms`), x);
+      resolve();
+    });
+    const ended = (): void => {
+      timer.cancel();
+      resolve();
+    };
+    done.then(ended, ended);
+  });
 }

@@ -3,7 +3,7 @@
  * provider's own bytes where nothing changed them, the provider held back while the client or a hook is slow.
  */
 import { ToolCallList } from "../base/tool-call-list.ts";
-import type { CompiledEndpoint } from "../compile/model.ts";
+import type { StreamStep } from "../compile/model.ts";
 import type {
   AnswerStream,
   ChatChunk,
@@ -19,8 +19,8 @@ import { isGatewayError, isPromise } from "../plugin/index.ts";
 import type { Call, Silence } from "./call.ts";
 import { deliveredChunk, undelivered } from "./delivery.ts";
 import { estimateUsage } from "./end.ts";
+import { failCall, follow } from "./fault.ts";
 import type { ClosingAnswer, EventOutlet } from "./reply.ts";
-import { crashed } from "./run.ts";
 import { toolCallDeltaJson } from "./tool-calls.ts";
 
 /** A comment keeps a stream open that has been silent for so long (CONTRACT section 4). */
@@ -36,12 +36,30 @@ export interface PumpOwner {
   broken(error: GatewayError, result: ChatResult, usage: Usage): void;
 }
 
+/** One stream's hook of one step. */
+export interface OpenHook {
+  readonly stage: number;
+  readonly plugin: string;
+  readonly hook: ChunkHook;
+}
+
+/** Opens the hooks of one stream; a refusal where one of them failed. */
+export function openChunkHooks(x: Call, steps: readonly StreamStep[]): readonly OpenHook[] | GatewayError {
+  const hooks: OpenHook[] = [];
+  for (const { stage, plugin, run } of steps) {
+    const hook = run(x);
+    if (isGatewayError(hook)) return hook;
+    if (hook !== undefined) hooks.push({ stage, plugin, hook });
+  }
+  return hooks;
+}
+
 export class StreamPump implements ChunkSink, Silence {
   readonly #x: Call;
   readonly #answer: AnswerStream;
   readonly #outlet: EventOutlet;
   readonly #owner: PumpOwner;
-  readonly #hooks: { readonly stage: number; readonly plugin: string; readonly hook: ChunkHook }[] = [];
+  readonly #hooks: readonly OpenHook[];
   /** `{"id":…,"object":…,"created":…,"model":…,"choices":[` of every chunk that the gateway writes itself. */
   readonly #head: string;
   #text = "";
@@ -62,37 +80,52 @@ export class StreamPump implements ChunkSink, Silence {
   #clientSlow = false;
   #over = false;
 
-  constructor(x: Call, endpoint: CompiledEndpoint, ends: PumpEnds) {
+  constructor(x: Call, hooks: readonly OpenHook[], ends: PumpEnds) {
     this.#x = x;
     this.#answer = ends.answer;
     this.#outlet = ends.outlet;
     this.#owner = ends.owner;
-    for (const { stage, plugin, run } of endpoint.stream) {
-      const hook = run(x);
-      if (hook !== undefined) this.#hooks.push({ stage, plugin, hook });
-    }
+    this.#hooks = hooks;
     const created = Math.floor(x.rt.clock.nowMs() / 1000);
     this.#head = `{"id":${JSON.stringify(ends.answer.id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(ends.answer.model)},"choices":[`;
     this.#lastWriteMs = x.rt.clock.monotonicMs();
     x.silence = this;
   }
 
+  // The three that a provider calls, from its callbacks of the network: what they throw must not reach it.
+
   batch(chunks: readonly ChatChunk[]): void {
-    if (this.#over) return;
-    if (this.#waiting !== undefined) this.#waiting.push(chunks);
-    else this.#take(chunks, 0, "");
+    try {
+      this.#batch(chunks);
+    } catch (thrown) {
+      failCall(this.#x, thrown);
+    }
   }
 
   end(): void {
-    if (this.#over) return;
-    if (this.#waiting !== undefined) this.#after ??= "end";
-    else this.#flushHooks(0, "");
+    try {
+      if (this.#over) return;
+      if (this.#waiting !== undefined) this.#after ??= "end";
+      else this.#flushHooks(0, "");
+    } catch (thrown) {
+      failCall(this.#x, thrown);
+    }
   }
 
   fail(error: GatewayError): void {
+    try {
+      if (this.#over) return;
+      if (this.#waiting !== undefined) this.#after ??= error;
+      else this.#break(error);
+    } catch (thrown) {
+      failCall(this.#x, thrown);
+    }
+  }
+
+  #batch(chunks: readonly ChatChunk[]): void {
     if (this.#over) return;
-    if (this.#waiting !== undefined) this.#after ??= error;
-    else this.#break(error);
+    if (this.#waiting !== undefined) this.#waiting.push(chunks);
+    else this.#take(chunks, 0, "");
   }
 
   /** The client left or the call timed out. Returns what was used so far. */
@@ -104,7 +137,8 @@ export class StreamPump implements ChunkSink, Silence {
 
   /** Now and then, while it streams: one look at all streams costs less than a timer each. */
   look(nowMs: number): void {
-    if (nowMs - this.#lastWriteMs >= KEEP_ALIVE_MS) this.#write(": keep-alive\n\n");
+    // A client that is behind has more to read than it wants: its connection is not silent.
+    if (!this.#clientSlow && nowMs - this.#lastWriteMs >= KEEP_ALIVE_MS) this.#write(": keep-alive\n\n");
   }
 
   #take(chunks: readonly ChatChunk[], from: number, before: string): void {
@@ -149,20 +183,15 @@ export class StreamPump implements ChunkSink, Silence {
     for (let i = from; i < this.#hooks.length; i++) {
       const step = this.#hooks[i];
       if (step === undefined) break;
-      try {
-        const next = step.hook.chunk(current);
-        if (isPromise(next)) {
-          return next.then(
-            (settled) =>
-              settled === null || isGatewayError(settled) ? settled : this.#through(settled, i + 1),
-            (thrown: unknown) => crashed(this.#x, step, thrown),
-          );
-        }
-        if (next === null || isGatewayError(next)) return next;
-        current = next;
-      } catch (thrown) {
-        return crashed(this.#x, step, thrown);
+      const next = step.hook.chunk(current);
+      if (isPromise(next)) {
+        this.#x.waitsFor = step;
+        return next.then((settled) =>
+          settled === null || isGatewayError(settled) ? settled : this.#through(settled, i + 1),
+        );
       }
+      if (next === null || isGatewayError(next)) return next;
+      current = next;
     }
     return current;
   }
@@ -190,19 +219,14 @@ export class StreamPump implements ChunkSink, Silence {
   #heldBy(index: number): MaybePromise<HookAnswer> {
     const step = this.#hooks[index];
     if (step?.hook.end === undefined) return null;
-    try {
-      const held = step.hook.end();
-      if (isPromise(held)) {
-        return held.then(
-          (settled) =>
-            settled === null || isGatewayError(settled) ? settled : this.#through(settled, index + 1),
-          (thrown: unknown) => crashed(this.#x, step, thrown),
-        );
-      }
-      return held === null || isGatewayError(held) ? held : this.#through(held, index + 1);
-    } catch (thrown) {
-      return crashed(this.#x, step, thrown);
+    const held = step.hook.end();
+    if (isPromise(held)) {
+      this.#x.waitsFor = step;
+      return held.then((settled) =>
+        settled === null || isGatewayError(settled) ? settled : this.#through(settled, index + 1),
+      );
     }
+    return held === null || isGatewayError(held) ? held : this.#through(held, index + 1);
   }
 
   /** Event text of what the hooks let through; undefined when they ended the stream. */
@@ -313,14 +337,13 @@ export class StreamPump implements ChunkSink, Silence {
     const nowMs = this.#x.rt.clock.monotonicMs();
     this.#lastWriteMs = nowMs;
     if (this.#x.firstByteMs === 0) this.#x.firstByteMs = nowMs;
-    if (!this.#outlet.write(out)) {
-      this.#clientSlow = true;
-      this.#answer.pause();
-      this.#outlet.onDrain(() => {
-        this.#clientSlow = false;
-        this.#resume();
-      });
-    }
+    if (this.#outlet.write(out) || this.#clientSlow) return;
+    this.#clientSlow = true;
+    this.#answer.pause();
+    this.#outlet.onDrain(() => {
+      this.#clientSlow = false;
+      this.#resume();
+    });
   }
 
   /** Lets the provider go on when nobody holds it back any more. */
@@ -333,11 +356,12 @@ export class StreamPump implements ChunkSink, Silence {
     const waiting: (readonly ChatChunk[])[] = [];
     this.#waiting = waiting;
     this.#answer.pause();
-    pending.then((settled) => {
+    follow(this.#x, pending, (settled) => {
+      this.#x.waitsFor = undefined;
       if (this.#over) return;
       this.#waiting = undefined;
       go(settled);
-      for (let i = 0; i < waiting.length && !this.#over; i++) this.batch(waiting[i] ?? []);
+      for (let i = 0; i < waiting.length && !this.#over; i++) this.#batch(waiting[i] ?? []);
       this.#resume();
       const after = this.#after;
       if (this.#over || this.#waiting !== undefined || after === undefined) return;

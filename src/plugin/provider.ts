@@ -19,6 +19,12 @@ export interface ProviderFailure {
   readonly accepted: boolean;
   /** The provider's hint, in whole seconds. */
   readonly retryAfterSeconds?: number;
+  /**
+   * True when the provider plugin itself has failed: the call is answered 500 and no other target is asked. Set by the
+   * gateway where a plugin throws; plugins need not set it.
+   * @since 0.2.0
+   */
+  readonly internal?: true;
   /** For the log only. */
   readonly cause?: unknown;
 }

@@ -22,7 +22,7 @@ export function auditSurface(audit: AuditStore): ServeAdmin {
     const query = queryOf(req);
     const page = pageOf(query);
     if (isGatewayError(page)) return sendError(req, res, page, headers);
-    andThen(audit.query(page), (records) => {
+    return andThen(audit.query(page), (records) => {
       const shown = records.map((record) => ({ id: record.id, ...auditFields(record) }));
       sendPage(res, shown, page.limit, headers);
     });
@@ -44,7 +44,7 @@ export function deliveriesSurface(deliveries: Deliveries): ServeAdmin {
       webhook: query.get("webhook") ?? undefined,
       success: success === null ? undefined : success === "true",
     };
-    andThen(deliveries.query(filter), (records) => sendPage(res, records, page.limit, headers));
+    return andThen(deliveries.query(filter), (records) => sendPage(res, records, page.limit, headers));
   };
 }
 

@@ -7,7 +7,7 @@ import { LRUCache } from "lru-cache";
 import { parseJsonObject, readBytes } from "../http/body.ts";
 import { networkOf } from "../http/client-address.ts";
 import { type FlatHeaders, sendError, sendJson } from "../http/respond.ts";
-import type { Clock, GatewayError } from "../plugin/index.ts";
+import type { Clock, GatewayError, MaybePromise } from "../plugin/index.ts";
 import { andThen, isGatewayError, reject } from "../plugin/index.ts";
 import { type AuditTrail, GATEWAY_WIDE } from "../record/audit.ts";
 import { type AdminAccess, refusedOrigin } from "./admin-session.ts";
@@ -28,7 +28,11 @@ export interface SignInContext {
   clientAddress(req: IncomingMessage): string;
 }
 
-export type ServeAdmin = (req: IncomingMessage, res: ServerResponse, headers: FlatHeaders) => void;
+export type ServeAdmin = (
+  req: IncomingMessage,
+  res: ServerResponse,
+  headers: FlatHeaders,
+) => MaybePromise<void>;
 
 export function signInSurface(ctx: SignInContext): ServeAdmin {
   const throttle = new Throttle(ctx.clock);

@@ -1,5 +1,6 @@
 /** The admin listener: health, metrics, and what a control-plane token may ask for. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { GuardedHandler } from "../http/handler-guard.ts";
 import { type FlatHeaders, sendError, sendJson } from "../http/respond.ts";
 import type { AuditStore, Clock } from "../plugin/index.ts";
 import { isGatewayError, reject } from "../plugin/index.ts";
@@ -29,10 +30,7 @@ export interface AdminRecords {
   clientAddress(req: IncomingMessage): string;
 }
 
-export function adminPlane(
-  health: HealthReport,
-  ctx: AdminContext,
-): (req: IncomingMessage, res: ServerResponse) => void {
+export function adminPlane(health: HealthReport, ctx: AdminContext): GuardedHandler {
   const { records } = ctx;
   const access = new AdminAccess(
     () => ctx.tokens(),

@@ -13,6 +13,7 @@ import { type FlatHeaders, sendError, sendJson } from "../http/respond.ts";
 import type { RequestHandler } from "../http/server.ts";
 import { Call, type Runtime } from "../pipeline/call.ts";
 import { endCall } from "../pipeline/end.ts";
+import { failCall, follow } from "../pipeline/fault.ts";
 import type { OpenCalls } from "../pipeline/open-calls.ts";
 import { runRequest } from "../pipeline/run.ts";
 import type { GatewayError, ProjectRef, Random, Scope, Surface } from "../plugin/index.ts";
@@ -96,6 +97,8 @@ export class Visit {
     this.#bodyBytesMax = config.server.max_body_bytes;
     this.call.lease = this;
     this.call.owner = this;
+    this.call.connection = res;
+    this.call.finishSteps = config.record;
     this.call.deadlineMs = this.call.startedMonotonicMs + config.server.request_timeout_ms;
     ctx.open.add(this.call);
     // Also after the answer: by then the call has ended, and giving it up does nothing.
@@ -126,6 +129,18 @@ export class Visit {
     wrongType: () => GatewayError,
     admitted: (project: CompiledProject) => void,
   ): void {
+    try {
+      this.#admit(type, wrongType, admitted);
+    } catch (thrown) {
+      failCall(this.call, thrown);
+    }
+  }
+
+  #admit(
+    type: ProjectType,
+    wrongType: () => GatewayError,
+    admitted: (project: CompiledProject) => void,
+  ): void {
     const refusal = this.#refusedAtOnce();
     if (refusal !== undefined) return this.refuse(refusal);
     const { config } = this.generation;
@@ -146,7 +161,7 @@ export class Visit {
         ? config.authenticate
         : [...config.authenticate, ...project.authenticate];
     const outcome = runRequest(this.call, steps);
-    if (isPromise(outcome)) outcome.then((settled) => this.#decided(settled, go));
+    if (isPromise(outcome)) follow(this.call, outcome, (settled) => this.#decided(settled, go));
     else this.#decided(outcome, go);
   }
 
@@ -178,13 +193,14 @@ export class Visit {
       this.#reading = false;
       call.deadlineMs = wholeCallMs;
       if (isGatewayError(bytes)) return this.refuse(bytes);
-      workInTurn(() => {
+      const work = (): void => {
         if (call.ended) return;
         // Answers of calls before this one, made since its head came, may have taken the room.
         const full = this.#refusedForMemory(0);
         if (full === undefined) read(bytes);
         else this.refuse(full);
-      });
+      };
+      workInTurn(work, call, failCall);
     });
   }
 
@@ -212,6 +228,8 @@ export class Visit {
       this.refuse(reject("draining", {}));
     } else if (this.call.cancelled === "buffers_full") {
       this.refuse(reject("buffers_full", {}, { retryAfterSeconds: 1 }));
+    } else if (this.call.cancelled === "fault") {
+      this.refuse(reject("internal", {}));
     } else {
       this.end(499, undefined);
     }

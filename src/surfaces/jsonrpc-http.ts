@@ -5,9 +5,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { EventStream } from "../http/event-stream.ts";
 import { type FlatHeaders, sendJson } from "../http/respond.ts";
-import { andThen, type GatewayError, refuse } from "../plugin/index.ts";
-import type { JsonMap, McpServer } from "./jsonrpc.ts";
-import { handleRpc, type RpcReply } from "./jsonrpc-handle.ts";
+import { type GatewayError, isPromise, refuse } from "../plugin/index.ts";
+import { type JsonMap, type McpServer, RPC } from "./jsonrpc.ts";
+import { failure, handleRpc, type RpcReply } from "./jsonrpc-handle.ts";
 
 export interface RpcExchange<Caller> {
   readonly server: McpServer<Caller>;
@@ -40,10 +40,29 @@ export function serveRpc<Caller>(exchange: RpcExchange<Caller>): void {
       cause ??= thrown;
     },
   });
-  andThen(reply, (settled) => {
-    send(exchange, stream, settled);
-    exchange.done(settled.status, cause);
-  });
+  const finish = (settled: RpcReply): void => answer(exchange, stream, settled, cause);
+  if (!isPromise(reply)) return finish(reply);
+  reply.then(finish, (thrown: unknown) => answer(exchange, stream, INTERNAL, thrown));
+}
+
+const INTERNAL: RpcReply = failure(200, null, { code: RPC.internal, message: "Internal error." });
+
+/** Sends the reply, or says that it could not be written, and tells the surface, once. */
+function answer<Caller>(
+  exchange: RpcExchange<Caller>,
+  stream: EventStream | undefined,
+  reply: RpcReply,
+  cause: unknown,
+): void {
+  let broken = cause;
+  try {
+    send(exchange, stream, reply);
+  } catch (thrown) {
+    broken ??= thrown;
+    if (exchange.res.headersSent) exchange.res.destroy();
+    else send(exchange, stream, INTERNAL);
+  }
+  exchange.done(reply.status, broken);
 }
 
 function send<Caller>(

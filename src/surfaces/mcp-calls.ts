@@ -105,6 +105,7 @@ export class McpCalls {
   #lateness(call: Call): GatewayError {
     const { request_timeout_ms: ms } = this.visit.generation.config.server;
     if (call.cancelled === "buffers_full") return reject("buffers_full", {}, { retryAfterSeconds: 1 });
+    if (call.cancelled === "fault") return reject("internal", {});
     return call.cancelled === "shutdown" ? reject("draining", {}) : reject("request_timeout", { ms });
   }
 
@@ -126,6 +127,7 @@ export class McpCalls {
       ...{ surface, scope, method, path, headers, clientAddress, project },
     });
     call.deadlineMs = first.deadlineMs;
+    call.finishSteps = this.visit.generation.config.record;
     call.owner = this;
     ctx.open.add(call);
     call.lease = this.#hold(() => ctx.open.delete(call));

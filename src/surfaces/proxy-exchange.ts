@@ -7,12 +7,15 @@ import type { CompiledProxy } from "../compile/proxy.ts";
 import { sendError } from "../http/respond.ts";
 import type { Call } from "../pipeline/call.ts";
 import { closeMoney, endCall } from "../pipeline/end.ts";
+import { failCall, follow } from "../pipeline/fault.ts";
 import { runRequest } from "../pipeline/run.ts";
 import {
   andThen,
   type CallEnd,
   type GatewayError,
   isGatewayError,
+  isPromise,
+  type Outcome,
   reject,
   STAGES,
   type Timer,
@@ -26,6 +29,9 @@ const CALL_STAGE = STAGES.indexOf("call");
 
 /** A client that still sends a body nobody wants has so long to read the answer before the connection goes. */
 const LINGER_MS = 1000;
+
+/** What Node writes as one (RFC 9112, section 4). An upstream may send more; it is a comment and can be left out. */
+const REASON_PHRASE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** May be sent again though nobody knows whether it came (RFC 9110, section 9.2.2). */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
@@ -55,22 +61,26 @@ export class ProxyExchange {
       tooLarge: () => this.#fail(reject("body_too_large", { max: bytesMax })),
     });
     visit.call.owner = this;
+    visit.call.finishSteps = endpoint.finish;
   }
 
   /** Down the chain, then out. */
   begin(): void {
     const { clock } = this.#call.rt;
     this.#timer = clock.after(this.#endpoint.timeoutMs, () => this.#call.cancel("timeout"));
-    void andThen(runRequest(this.#call, this.#endpoint.request), (outcome) => {
-      // Nothing is spent: what was held to see whether the token may go on is given back.
-      return andThen(closeMoney(this.#call, undefined), () => {
-        if (this.#call.ended) return;
-        if (isGatewayError(outcome)) this.refuse(outcome);
-        // An answer of a stage is a chat's; nothing here can give it.
-        else if (outcome !== undefined) this.refuse(reject("internal", {}));
-        else this.#start();
-      });
-    });
+    const outcome = runRequest(this.#call, this.#endpoint.request);
+    // Nothing is spent: what was held to see whether the token may go on is given back.
+    const released = andThen(outcome, (settled) => andThen(closeMoney(this.#call, undefined), () => settled));
+    if (isPromise(released)) follow(this.#call, released, (settled) => this.#decided(settled));
+    else this.#decided(released);
+  }
+
+  #decided(outcome: Outcome): void {
+    if (this.#call.ended) return;
+    if (isGatewayError(outcome)) this.refuse(outcome);
+    // An answer of a stage is a chat's; nothing here can give it.
+    else if (outcome !== undefined) this.refuse(reject("internal", {}));
+    else this.#start();
   }
 
   refuse(error: GatewayError): void {
@@ -89,6 +99,7 @@ export class ProxyExchange {
       return this.#end("client_gone", 499, undefined);
     }
     const late = reject("upstream_unreachable", {}, { detail: "the call took too long" });
+    if (cancelled === "fault") return this.#fail(reject("internal", {}));
     this.#fail(cancelled === "timeout" ? late : reject("draining", {}));
   }
 
@@ -97,12 +108,16 @@ export class ProxyExchange {
     this.#call.enter(CALL_STAGE, this.#call.rt.clock.monotonicMs());
     if (typeof upstream === "string") return this.refuse(reject("ssrf_blocked", {}, { detail: upstream }));
     if (oauth === undefined) return this.#send(upstream, undefined);
-    const { token, clientAddress: ipAddress } = this.#call;
-    void andThen(oauth.token({ actor: token.name, ipAddress }), (given) => {
+    const { token: caller, clientAddress: ipAddress } = this.#call;
+    const actor = caller.name;
+    const send = (given: Awaited<ReturnType<typeof oauth.token>>): void => {
       if (this.#call.ended) return;
       if (typeof given === "string") this.#send(upstream, given);
       else this.refuse(reject("oauth_failed", {}, { detail: given.failed }));
-    });
+    };
+    const token = oauth.token({ actor, ipAddress });
+    if (isPromise(token)) follow(this.#call, token, send);
+    else send(token);
   }
 
   #send(upstream: URL, accessToken: string | undefined): void {
@@ -118,20 +133,31 @@ export class ProxyExchange {
       return this.refuse(reject("malformed_http", {}, { cause: thrown }));
     }
     this.#out = out;
-    out.on("error", (error) => this.#broken(out, upstream, error));
+    out.on("error", (error) => this.#guard(() => this.#broken(out, upstream, error)));
     // Node says no more than that when an upstream changes the protocol unasked.
     out.on("close", () => {
-      if (!this.#hasAnswered) this.#broken(out, upstream, new Error("closed"));
+      if (!this.#hasAnswered) this.#guard(() => this.#broken(out, upstream, new Error("closed")));
     });
-    out.on("information", ({ statusCode, headers: hints }) => this.#inform(statusCode, hints.link));
-    out.on("response", (answer) => this.#answered(out, answer));
+    out.on("information", ({ statusCode, headers: hints }) => {
+      this.#guard(() => this.#inform(statusCode, hints.link));
+    });
+    out.on("response", (answer) => this.#guard(() => this.#answered(out, answer)));
     out.on("socket", (socket) => {
       const begin = (): void => {
-        if (this.#out === out && !out.destroyed) this.#upload.to(out);
+        if (this.#out === out && !out.destroyed) this.#guard(() => this.#upload.to(out));
       };
       if (!socket.connecting) begin();
       else socket.once(upstream.protocol === "https:" ? "secureConnect" : "connect", begin);
     });
+  }
+
+  /** For callbacks of the network: what they throw must reach the call and not the process. */
+  #guard(run: () => void): void {
+    try {
+      run();
+    } catch (thrown) {
+      failCall(this.#call, thrown);
+    }
   }
 
   /** No answer, or no whole one. */
@@ -201,9 +227,12 @@ export class ProxyExchange {
     const { statusCode: status = 502, statusMessage = "" } = answer;
     const isChunked = req.httpVersion === "1.1" && answer.headers["content-length"] === undefined;
     const mayTrail = isChunked && req.method !== "HEAD" && status !== 204 && status !== 304;
+    const reason = REASON_PHRASE.test(statusMessage) ? statusMessage : "";
     try {
-      res.writeHead(status, statusMessage, [...answerHeaders(answer, mayTrail), ...this.#visit.headers()]);
+      res.writeHead(status, reason, [...answerHeaders(answer, mayTrail), ...this.#visit.headers()]);
     } catch {
+      // Node keeps the reason phrase of a head that it has not written, and refuses the next head for it.
+      res.statusMessage = "";
       return this.#fail(reject("upstream_unreachable", {}, { detail: "no valid answer" }));
     }
     this.#hasAnswered = true;
@@ -215,16 +244,22 @@ export class ProxyExchange {
     });
     answer.on("data", (part: Buffer) => {
       hasBegun = true;
-      if (!handOver(part, res)) answer.pause();
+      try {
+        if (!handOver(part, res)) answer.pause();
+      } catch (thrown) {
+        failCall(this.#call, thrown);
+      }
     });
     res.on("drain", () => answer.resume());
     answer.on("error", () => this.#cut("the upstream broke off"));
     answer.on("end", () => {
       // A body that ends before its length is no answer (RFC 9112, section 8).
       if (!answer.complete) return this.#cut("the upstream broke off");
-      const behind = mayTrail ? trailers(answer) : [];
-      if (behind.length > 0) res.addTrailers(behind);
-      res.end();
+      this.#guard(() => {
+        const behind = mayTrail ? trailers(answer) : [];
+        if (behind.length > 0) res.addTrailers(behind);
+        res.end();
+      });
     });
     res.on("finish", () => this.#finished(out, status));
   }

@@ -2,8 +2,9 @@
 
 import type { CompiledProject } from "../compile/model.ts";
 import { sendEmpty } from "../http/respond.ts";
+import { follow } from "../pipeline/fault.ts";
 import type { MaybePromise } from "../plugin/index.ts";
-import { andThen, reject } from "../plugin/index.ts";
+import { andThen, isPromise, reject } from "../plugin/index.ts";
 import { OWN_SESSIONS } from "../state/own-sessions.ts";
 import type { Visit } from "./arrival.ts";
 
@@ -12,13 +13,19 @@ export function deleteSession(visit: Visit, id: string): void {
     "ai_gateway",
     () => reject("not_gateway_project", {}),
     (project) => {
-      andThen(forget(visit, project, id), (known) => {
-        if (!known) return visit.refuse(reject("session_not_found", { id }));
-        sendEmpty(visit.res, 204, visit.headers());
-        visit.end(204, undefined);
-      });
+      const known = forget(visit, project, id);
+      if (isPromise(known)) follow(visit.call, known, (settled) => answer(visit, settled, id));
+      else answer(visit, known, id);
     },
   );
+}
+
+/** The call may have been given up while the store was asked. */
+function answer(visit: Visit, known: boolean, id: string): void {
+  if (visit.call.ended) return;
+  if (!known) return visit.refuse(reject("session_not_found", { id }));
+  sendEmpty(visit.res, 204, visit.headers());
+  visit.end(204, undefined);
 }
 
 function forget({ ctx, call }: Visit, project: CompiledProject, id: string): MaybePromise<boolean> {

@@ -14,7 +14,8 @@ import { headerLines, outgoing, requestStart } from "./outgoing.ts";
 
 /** Why no answer, or only part of one, came. */
 export interface UpstreamError {
-  readonly kind: "timeout" | "unreachable" | "reset" | "protocol";
+  /** `fault`: what the answer was handed to has thrown. */
+  readonly kind: "timeout" | "unreachable" | "reset" | "protocol" | "fault";
   /** In short, for people: `timed out after 30000 ms`, `unreachable`. */
   readonly reason: string;
   /** For the log only. */

@@ -115,11 +115,16 @@ export class Connection implements Dated, SocketEvents {
   }
 
   #write(call: OpenCall): void {
-    writeInTurn(() => {
+    const write = (): void => {
       // None is left of a call that has been given up meanwhile.
       const request = call.takeRequest();
       if (request !== undefined) this.#socket.write(request.text, request.encoding);
-    });
+    };
+    writeInTurn(write, this, Connection.#writeFailed);
+  }
+
+  static #writeFailed(connection: Connection, cause: unknown): void {
+    connection.#lose({ kind: "fault", reason: "internal error", cause });
   }
 
   #done(call: OpenCall): void {

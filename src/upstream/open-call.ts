@@ -64,7 +64,11 @@ export class OpenCall implements UpstreamCall, Dated {
   onHead(head: ResponseHead): void {
     this.#headSeen = true;
     this.#heardNow();
-    this.#handler.onHead(head.status, head);
+    try {
+      this.#handler.onHead(head.status, head);
+    } catch (thrown) {
+      this.#fault(thrown);
+    }
   }
 
   onBody(bytes: Buffer): void {
@@ -72,17 +76,23 @@ export class OpenCall implements UpstreamCall, Dated {
     const { bodyBytesMax } = this.#limits;
     const room = bodyBytesMax - this.#bodyBytes;
     this.#bodyBytes += bytes.length;
-    if (bytes.length <= room) {
-      this.#handler.onChunk(bytes);
-      return;
+    try {
+      if (bytes.length <= room) return this.#handler.onChunk(bytes);
+      if (room > 0) this.#handler.onChunk(bytes.subarray(0, room));
+    } catch (thrown) {
+      return this.#fault(thrown);
     }
-    if (room > 0) this.#handler.onChunk(bytes.subarray(0, room));
     this.#giveUp({ kind: "protocol", reason: `the answer exceeds ${bodyBytesMax} bytes`, cause: undefined });
   }
 
   /** Its connection is no longer its own. */
   onComplete(): void {
-    if (this.#finish()) this.#handler.onEnd();
+    if (!this.#finish()) return;
+    try {
+      this.#handler.onEnd();
+    } catch (thrown) {
+      this.#handler.onError(faultOf(thrown));
+    }
   }
 
   /** Nor here, if it had one at all. */
@@ -101,6 +111,11 @@ export class OpenCall implements UpstreamCall, Dated {
     const { totalTimeoutMs } = this.#limits;
     const ms = nowMs - this.#startedMs < totalTimeoutMs ? this.#silenceMaxMs() : totalTimeoutMs;
     this.#giveUp({ kind: "timeout", reason: `timed out after ${ms} ms`, cause: undefined });
+  }
+
+  /** Code that works for this call has thrown in a callback of the network: it costs the call and nothing else. */
+  #fault(thrown: unknown): void {
+    this.#giveUp(faultOf(thrown));
   }
 
   #silenceMaxMs(): number {
@@ -132,4 +147,8 @@ export class OpenCall implements UpstreamCall, Dated {
     this.#origin.deadlines.delete(this);
     return true;
   }
+}
+
+function faultOf(cause: unknown): UpstreamError {
+  return { kind: "fault", reason: "internal error", cause };
 }

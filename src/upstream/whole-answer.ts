@@ -43,9 +43,14 @@ export class WholeAnswer implements UpstreamHandler {
   }
 
   onEnd(): void {
-    workInTurn(() => {
+    const work = (): void => {
       if (!this.#over) this.#read();
-    });
+    };
+    workInTurn(work, this, WholeAnswer.#readFailed);
+  }
+
+  static #readFailed(answer: WholeAnswer, cause: unknown): void {
+    answer.onError({ kind: "fault", reason: "internal error", cause });
   }
 
   #read(): void {

@@ -29,12 +29,15 @@ export function takenFailure(failed: ProviderFailure, scrub: Scrub, status: numb
 
 /** No answer, or not all of one. A lost connection shows the status that had come, a time-out never does. */
 export function lostFailure(error: UpstreamError, status: number): ProviderFailure {
+  const { reason, cause } = error;
+  if (error.kind === "fault")
+    return failure({ status: undefined, reason, movesOn: false, accepted: true, internal: true, cause });
   const shown = error.kind === "timeout" || status === 0 ? undefined : status;
   return failure({
     status: shown,
-    reason: error.reason,
+    reason,
     movesOn: true,
     accepted: isSuccess(status),
-    cause: error.cause,
+    cause,
   });
 }

@@ -18,14 +18,15 @@ interface Wall {
 const WALLS: Readonly<Record<string, Wall>> = {
   plugin: { values: [] },
   base: { values: [], types: ["plugin"] },
+  "plugin-guard": { values: ["plugin", "base"] },
   config: { values: ["plugin", "base"] },
   upstream: { values: ["plugin", "base"] },
   state: { values: ["plugin", "base"] },
   record: { values: ["plugin", "base"] },
   // A plugin is tested by the machinery that will run it.
   testing: { values: ["plugin", "base", "upstream", "state", "compile"] },
-  compile: { values: ["plugin", "base", "config", "upstream", "state", "record"] },
-  pipeline: { values: ["plugin", "base"], types: ["compile", "state"] },
+  compile: { values: ["plugin", "base", "plugin-guard", "config", "upstream", "state", "record"] },
+  pipeline: { values: ["plugin", "base", "plugin-guard"], types: ["compile", "state"] },
   http: { values: ["plugin", "base"] },
   surfaces: {
     values: ["plugin", "base", "http", "pipeline", "state", "record"],
@@ -35,6 +36,7 @@ const WALLS: Readonly<Record<string, Wall>> = {
     values: [
       "plugin",
       "base",
+      "plugin-guard",
       "config",
       "upstream",
       "state",

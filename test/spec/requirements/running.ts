@@ -14,6 +14,13 @@ export const RUNNING = {
     "run.commands": "The npm scripts are start, test, dev and sluice, and `sluice` is the package's command.",
     "run.ci": "`.ci/run` calls the README's test command.",
   }),
+  ...rules("CONTRACT 1", {
+    "plugin.fault.internal": "A plugin that throws, rejects or answers nonsense fails its call with 500.",
+    "plugin.fault.logged":
+      "A fault of a plugin is logged with the plugin's name, and the client is told nothing of it.",
+    "plugin.fault.contained":
+      "A fault of a plugin costs no other call; its own call ends once, and its reservation with it.",
+  }),
   ...rules("CONTRACT 2", {
     "server.config-hash":
       "With `expose_config_hash` answers carry `X-Gateway-Config`; by default they do not.",

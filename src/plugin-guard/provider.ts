@@ -1,0 +1,350 @@
+/**
+ * Provider plugins behind the plugin guard: whatever their code throws, rejects with or answers wrongly becomes a failure
+ * that is answered 500, in whichever network callback it happened. A provider that never answers is given up at the
+ * provider's `timeout_ms`.
+ */
+
+import type {
+  ChatChunk,
+  ChatResult,
+  Clock,
+  Exchange,
+  Logger,
+  Provider,
+  ProviderFailure,
+  ProviderRequest,
+  ProviderSink,
+  StreamControl,
+  StreamDecoder,
+  Timer,
+  WireFormat,
+} from "../plugin/index.ts";
+import { failure, isFailure, isPromise } from "../plugin/index.ts";
+import { isChatChunk, isObject, isProviderAnswer, isProviderFailure, isWireRequest } from "./answers.ts";
+import { guarded, guardedSync, ignoreRejection, type PluginFault, pluginFault } from "./guard.ts";
+
+export interface ProviderGuard {
+  readonly plugin: string;
+  readonly log: Logger;
+}
+
+/** A bug of the provider plugin: another target is not asked, since it is no failure of this one's provider. */
+function broken(fault: PluginFault, accepted: boolean): ProviderFailure {
+  const reason = "internal error of the provider plugin";
+  return failure({ status: undefined, reason, movesOn: false, accepted, internal: true, cause: fault });
+}
+
+/** The pure half. Its `encode` and `decoder` still throw, a fault that has been logged: see `guardedProvider`. */
+export function guardedFormat(format: WireFormat, { plugin, log }: ProviderGuard): WireFormat {
+  const guardOf = (hook: string) => ({ site: { kind: "provider", plugin, hook } as const, log });
+  const thrown = (fault: PluginFault): never => {
+    throw fault;
+  };
+  const encoding = { ...guardOf("encode"), accepts: isWireRequest, recover: thrown };
+  const decoding = {
+    ...guardOf("decode"),
+    accepts: isProviderAnswer,
+    recover: (fault: PluginFault): ChatResult | ProviderFailure => broken(fault, true),
+  };
+  const failing = {
+    ...guardOf("failure"),
+    accepts: isProviderFailure,
+    recover: (fault: PluginFault) => broken(fault, false),
+  };
+  const starting = { ...guardOf("decoder"), accepts: isDecoder, recover: thrown };
+  const decoder = guardedSync(starting, format.decoder.bind(format));
+  return {
+    framing: format.framing,
+    encode: guardedSync(encoding, format.encode.bind(format)),
+    decode: guardedSync(decoding, format.decode.bind(format)),
+    failure: guardedSync(failing, format.failure.bind(format)),
+    decoder: (options) => new GuardedDecoder(decoder(options), { plugin, log }),
+    ...(format.unsupported !== undefined && { unsupported: format.unsupported.bind(format) }),
+  };
+}
+
+function isDecoder(value: unknown): boolean {
+  return isObject(value) && typeof value["event"] === "function";
+}
+
+class GuardedDecoder implements StreamDecoder {
+  readonly #decoder: StreamDecoder;
+  readonly #guard: ProviderGuard;
+
+  constructor(decoder: StreamDecoder, guard: ProviderGuard) {
+    this.#decoder = decoder;
+    this.#guard = guard;
+  }
+
+  get id(): string {
+    return this.#text("id");
+  }
+
+  get model(): string {
+    return this.#text("model");
+  }
+
+  get complete(): boolean {
+    try {
+      const value: unknown = this.#decoder.complete;
+      ignoreRejection(value);
+      return value === true;
+    } catch (thrown) {
+      this.#fault("decoder.complete", thrown);
+      return false;
+    }
+  }
+
+  event(name: string, text: string, out: ChatChunk[]): ProviderFailure | undefined {
+    const before = out.length;
+    try {
+      return this.#checked("decoder.event", this.#decoder.event(name, text, out), out, before);
+    } catch (thrown) {
+      return this.#failed("decoder.event", thrown, out, before);
+    }
+  }
+
+  end(out: ChatChunk[]): ProviderFailure | undefined {
+    const before = out.length;
+    try {
+      return this.#checked("decoder.end", this.#decoder.end?.(out), out, before);
+    } catch (thrown) {
+      return this.#failed("decoder.end", thrown, out, before);
+    }
+  }
+
+  #checked(
+    hook: string,
+    failed: ProviderFailure | undefined,
+    out: ChatChunk[],
+    before: number,
+  ): ProviderFailure | undefined {
+    for (let i = before; i < out.length; i++) {
+      if (!isChatChunk(out[i])) return this.#failed(hook, new TypeError("no chunk was added"), out, before);
+    }
+    if (failed === undefined || isProviderFailure(failed)) return failed;
+    ignoreRejection(failed);
+    return this.#failed(hook, new TypeError("the answer is neither undefined nor a failure"), out, before);
+  }
+
+  /** What the event has added goes with it. */
+  #failed(hook: string, thrown: unknown, out: ChatChunk[], before: number): ProviderFailure {
+    out.length = before;
+    return broken(this.#fault(hook, thrown), true);
+  }
+
+  #text(field: "id" | "model"): string {
+    try {
+      const value: unknown = this.#decoder[field];
+      if (typeof value === "string") return value;
+      ignoreRejection(value);
+      return "";
+    } catch (thrown) {
+      this.#fault(`decoder.${field}`, thrown);
+      return "";
+    }
+  }
+
+  #fault(hook: string, thrown: unknown): PluginFault {
+    const { plugin, log } = this.#guard;
+    return pluginFault({ site: { kind: "provider", plugin, hook }, log }, thrown);
+  }
+}
+
+export interface ForeignLimits {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+}
+
+/**
+ * A provider as stage `call` asks it. `foreign`: the plugin answers by itself, so that what it puts into the sink is
+ * checked and its time is limited here; absent, it is a wire format spoken by the gateway's own client.
+ */
+export function guardedProvider(provider: Provider, guard: ProviderGuard, foreign?: ForeignLimits): Provider {
+  const { plugin, log } = guard;
+  const siteOf = (hook: string) => ({ kind: "provider", plugin, hook }) as const;
+  const asked = guarded<[ProviderRequest, Exchange], ChatResult | ProviderFailure>(
+    {
+      site: siteOf("complete"),
+      log,
+      accepts: isProviderAnswer,
+      recover: (fault) => broken(fault, false),
+    },
+    provider.complete.bind(provider),
+  );
+  const unsupported = provider.unsupported?.bind(provider);
+  return {
+    complete(request, x) {
+      const answer = asked(request, x);
+      if (foreign === undefined || !isPromise(answer)) return answer;
+      return inTime(answer, foreign, () => {
+        pluginFault({ site: siteOf("complete"), log }, lateness(foreign), x);
+      });
+    },
+    stream: (request, x, sink) => startStream({ provider, guard, foreign, request, x, sink }),
+    ...(unsupported !== undefined && {
+      unsupported: guardedSync(
+        {
+          site: siteOf("unsupported"),
+          log,
+          accepts: (answer) => answer === undefined || typeof answer === "string",
+          // The request is encoded later, and fails there if it must.
+          recover: () => undefined,
+        },
+        unsupported,
+      ),
+    }),
+    close: () => provider.close?.(),
+  };
+}
+
+function lateness({ timeoutMs }: ForeignLimits): Error {
+  return new Error(`no answer within ${timeoutMs} ms`);
+}
+
+function timedOut({ timeoutMs }: ForeignLimits): ProviderFailure {
+  const reason = `timed out after ${timeoutMs} ms`;
+  return failure({ status: undefined, reason, movesOn: true, accepted: false });
+}
+
+function inTime(
+  answer: Promise<ChatResult | ProviderFailure>,
+  limits: ForeignLimits,
+  late: () => void,
+): Promise<ChatResult | ProviderFailure> {
+  return new Promise((resolve) => {
+    const timer = limits.clock.after(limits.timeoutMs, () => {
+      late();
+      resolve(timedOut(limits));
+    });
+    // A guarded promise never rejects.
+    void answer.then((settled) => {
+      timer.cancel();
+      resolve(settled);
+    });
+  });
+}
+
+/** After the end, or of a stream that could not begin. */
+const NO_STREAM: StreamControl = Object.freeze({ pause() {}, resume() {}, cancel() {} });
+
+interface StreamStart {
+  readonly provider: Provider;
+  readonly guard: ProviderGuard;
+  readonly foreign: ForeignLimits | undefined;
+  readonly request: ProviderRequest;
+  readonly x: Exchange;
+  readonly sink: ProviderSink;
+}
+
+function startStream({ provider, guard, foreign, request, x, sink }: StreamStart): StreamControl {
+  const watched = foreign === undefined ? undefined : new WatchedStream(sink, guard, foreign, x);
+  try {
+    const control: unknown = provider.stream(request, x, watched ?? sink);
+    if (isControl(control)) return watched?.controlledBy(control) ?? control;
+    ignoreRejection(control);
+    throw new TypeError("the answer is not a stream control");
+  } catch (thrown) {
+    const { plugin, log } = guard;
+    const fault = pluginFault({ site: { kind: "provider", plugin, hook: "stream" }, log }, thrown, x);
+    (watched ?? sink).fail(broken(fault, false));
+    return NO_STREAM;
+  }
+}
+
+function isControl(value: unknown): value is StreamControl {
+  return isObject(value) && ["pause", "resume", "cancel"].every((name) => typeof value[name] === "function");
+}
+
+/** The stream of a provider with sockets of its own: its events are checked, its control is guarded, its time limited. */
+class WatchedStream implements ProviderSink, StreamControl {
+  readonly #sink: ProviderSink;
+  readonly #guard: ProviderGuard;
+  readonly #x: Exchange;
+  #control: StreamControl | undefined;
+  #timer: Timer | undefined;
+  #begun = false;
+  #over = false;
+
+  constructor(sink: ProviderSink, guard: ProviderGuard, limits: ForeignLimits, x: Exchange) {
+    this.#sink = sink;
+    this.#guard = guard;
+    this.#x = x;
+    this.#timer = limits.clock.after(limits.timeoutMs, () => {
+      this.#fault("stream", lateness(limits));
+      this.#break(timedOut(limits));
+    });
+  }
+
+  controlledBy(control: StreamControl): this {
+    this.#control = control;
+    return this;
+  }
+
+  begin(id: string, model: string): void {
+    if (this.#over || this.#begun) return;
+    this.#begun = true;
+    this.#sink.begin(typeof id === "string" ? id : "", typeof model === "string" ? model : "");
+  }
+
+  batch(chunks: readonly ChatChunk[]): void {
+    if (this.#over) return;
+    if (!Array.isArray(chunks) || !chunks.every(isChatChunk))
+      return this.#break(broken(this.#fault("sink.batch", new TypeError("not a list of chunks")), true));
+    if (!this.#begun) this.begin("", "");
+    this.#sink.batch(chunks);
+  }
+
+  end(): void {
+    if (this.#stop()) this.#sink.end();
+  }
+
+  fail(failed: ProviderFailure): void {
+    if (isObject(failed) && isFailure(failed) && isProviderFailure(failed)) {
+      if (this.#stop()) this.#sink.fail(failed);
+      return;
+    }
+    if (this.#over) return;
+    this.#break(broken(this.#fault("sink.fail", new TypeError("not a failure")), this.#begun));
+  }
+
+  pause(): void {
+    this.#tell("pause");
+  }
+
+  resume(): void {
+    this.#tell("resume");
+  }
+
+  cancel(): void {
+    if (this.#stop()) this.#tell("cancel");
+  }
+
+  /** Ends the stream with a failure, and tells the plugin that nobody listens any more. */
+  #break(failed: ProviderFailure): void {
+    if (!this.#stop()) return;
+    this.#tell("cancel");
+    this.#sink.fail(failed);
+  }
+
+  #stop(): boolean {
+    if (this.#over) return false;
+    this.#over = true;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    return true;
+  }
+
+  #tell(what: "pause" | "resume" | "cancel"): void {
+    try {
+      ignoreRejection(this.#control?.[what]());
+    } catch (thrown) {
+      this.#fault(`stream.${what}`, thrown);
+    }
+  }
+
+  #fault(hook: string, thrown: unknown): PluginFault {
+    const { plugin, log } = this.#guard;
+    return pluginFault({ site: { kind: "provider", plugin, hook }, log }, thrown, this.#x);
+  }
+}
