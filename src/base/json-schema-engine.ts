@@ -1,6 +1,6 @@
 /**
  * Ajv, set up so that it is safe on schemas and bodies written by others: no schema is fetched, a slow compilation is
- * cut off, and no keyword costs more than the length of the value. Nothing but json-schema.ts imports this.
+ * cut off, and no keyword costs more than the length of the value, patterns included. Nothing but json-schema.ts imports this.
  */
 import { createRequire } from "node:module";
 import { createContext, Script } from "node:vm";
@@ -8,7 +8,8 @@ import type { Ajv, FuncKeywordDefinition, Options, ValidateFunction } from "ajv"
 import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { FormatsPlugin } from "ajv-formats";
 import type { JsonSchema } from "../plugin/index.ts";
-import { malformation } from "./json-schema-shape.ts";
+import { malformation, refusedPattern } from "./json-schema-shape.ts";
+import { type LinearPattern, linearPattern } from "./linear-pattern.ts";
 
 /** Segments of a path into a value or a schema. */
 export type JsonPath = readonly (string | number)[];
@@ -18,6 +19,8 @@ export interface SchemaRefusal {
   readonly ok: false;
   readonly message: string;
   readonly path: JsonPath;
+  /** What to do about it. */
+  readonly help?: string;
 }
 
 export type Compilation = { readonly ok: true; readonly validate: ValidateFunction } | SchemaRefusal;
@@ -54,6 +57,8 @@ export function compileWithAjv(schema: JsonSchema, depth: Depth): Compilation {
   }
   const malformed = malformation(schema);
   if (malformed !== undefined) return malformed;
+  const unusable = refusedPattern(schema);
+  if (unusable !== undefined) return unusable;
   // Loading the formats takes 30 ms, and most schemas name none.
   const hasFormats = mentions(schema, "format");
   const key = `${draft} ${depth} ${hasFormats}`;
@@ -105,6 +110,7 @@ function newEngine(draft: Draft, depth: Depth, hasFormats: boolean): Ajv | Ajv20
     validateSchema: false, // Done by json-schema-shape.ts.
     addUsedSchema: false,
     ownProperties: true,
+    code: { regExp: linearRegExp },
   };
   const ajv = draft === "2020-12" ? new (loadAjv2020())(options) : new (loadAjv())(options);
   if (hasFormats) (load("ajv-formats") as FormatsPlugin)(ajv);
@@ -114,6 +120,28 @@ function newEngine(draft: Draft, depth: Depth, hasFormats: boolean): Ajv | Ajv20
   }
   return ajv;
 }
+
+/** In the place of RegExp, which backtracks. Ajv tells patterns apart by their text. */
+class SchemaPattern implements LinearPattern {
+  readonly #source: string;
+  readonly #pattern: LinearPattern;
+
+  constructor(source: string) {
+    this.#source = source;
+    this.#pattern = linearPattern(source);
+  }
+
+  test(text: string): boolean {
+    return this.#pattern.test(text);
+  }
+
+  toString(): string {
+    return `/${this.#source}/`;
+  }
+}
+
+/** Ajv wants a name for code that is stored; none is. */
+const linearRegExp = Object.assign((source: string) => new SchemaPattern(source), { code: "SchemaPattern" });
 
 function draftOf(schema: JsonSchema): Draft | undefined {
   const named = typeof schema === "object" ? schema["$schema"] : undefined;

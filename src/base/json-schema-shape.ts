@@ -3,8 +3,17 @@
  * work at a thousandth of its price, and says where in the schema the fault stands. Compiles nothing.
  */
 import type { JsonPath, SchemaRefusal } from "./json-schema-engine.ts";
+import { patternRefusal } from "./linear-pattern.ts";
 
-type Shape = "schema" | "schemas" | "schemaMap" | "schemaOrList" | "dependencies" | Kind;
+type Shape =
+  | "schema"
+  | "schemas"
+  | "schemaMap"
+  | "pattern"
+  | "patternMap"
+  | "schemaOrList"
+  | "dependencies"
+  | Kind;
 type Kind = keyof typeof KINDS;
 
 const TYPES = ["array", "boolean", "integer", "null", "number", "object", "string"];
@@ -40,7 +49,8 @@ const KEYWORDS: ReadonlyMap<string, Shape> = new Map<string, Shape>([
   ),
   ...group("schema", "unevaluatedItems unevaluatedProperties"),
   ...group("schemas", "allOf anyOf oneOf prefixItems"),
-  ...group("schemaMap", "$defs definitions dependentSchemas patternProperties properties"),
+  ...group("schemaMap", "$defs definitions dependentSchemas properties"),
+  ...group("patternMap", "patternProperties"),
   ...group("schemaOrList", "items"),
   ...group("dependencies", "dependencies dependentRequired"),
   ...group(
@@ -86,6 +96,8 @@ function misfit(shape: Shape, value: unknown, path: JsonPath): SchemaRefusal | u
     case "schemas":
       if (!Array.isArray(value)) return refused(`\`${keyword}\` must be a list of schemas`, path);
       return firstOf(value.map((item, index) => () => malformation(item, [...path, index])));
+    case "patternMap":
+      return misfit("schemaMap", value, path);
     case "schemaMap":
       if (!isMap(value)) return refused(`\`${keyword}\` must be a map of schemas`, path);
       return firstOf(
@@ -127,6 +139,45 @@ function isPattern(value: unknown): boolean {
   } catch {
     return false;
   }
+}
+
+/** The first pattern of a well-formed schema that cannot be run in linear time; undefined: there is none. */
+export function refusedPattern(schema: unknown, path: JsonPath = []): SchemaRefusal | undefined {
+  if (!isMap(schema)) return undefined;
+  return firstOf(
+    Object.entries(schema).map(
+      ([keyword, value]) =>
+        () =>
+          refusedIn(KEYWORDS.get(keyword), value, [...path, keyword]),
+    ),
+  );
+}
+
+function refusedIn(shape: Shape | undefined, value: unknown, path: JsonPath): SchemaRefusal | undefined {
+  if (shape === "pattern") return typeof value === "string" ? patternFault(value, path) : undefined;
+  if (shape === "schema" || (shape === "schemaOrList" && !Array.isArray(value))) {
+    return refusedPattern(value, path);
+  }
+  const isMapOfSchemas = shape === "schemaMap" || shape === "patternMap" || shape === "dependencies";
+  const entries = isMapOfSchemas && isMap(value) ? Object.entries(value) : [];
+  const items = (shape === "schemas" || shape === "schemaOrList") && Array.isArray(value) ? value : [];
+  return firstOf([
+    ...entries.map(([key, item]) => () => {
+      const fault = shape === "patternMap" ? patternFault(key, [...path, key]) : undefined;
+      return fault ?? refusedPattern(item, [...path, key]);
+    }),
+    ...items.map((item: unknown, index) => () => refusedPattern(item, [...path, index])),
+  ]);
+}
+
+/** A pattern of none of these takes linear time in every engine; RE2 is not loaded for it. */
+const SPECIAL = /[\\()[\]{}*+?|.]/;
+
+function patternFault(source: string, path: JsonPath): SchemaRefusal | undefined {
+  const refusal = SPECIAL.test(source) ? patternRefusal(source) : undefined;
+  if (refusal === undefined) return undefined;
+  const { message, help } = refusal;
+  return { ok: false, message: `pattern: ${message}`, path, ...(help !== undefined && { help }) };
 }
 
 function isMap(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -8,7 +8,7 @@ import { compileWithAjv, type JsonPath, pointerSegments, type SchemaRefusal } fr
 import { textKey } from "./text-key.ts";
 
 export type { JsonPath, SchemaRefusal } from "./json-schema-engine.ts";
-export { malformation } from "./json-schema-shape.ts";
+export { malformation, refusedPattern } from "./json-schema-shape.ts";
 
 export type CompiledSchema = { readonly ok: true; readonly check: SchemaCheck } | SchemaRefusal;
 

@@ -8,8 +8,10 @@ import {
   compileRules,
   type JsonPath,
   malformation,
+  refusedPattern,
   type SchemaFault,
 } from "../base/json-schema.ts";
+import { type LinearPattern, linearPattern } from "../base/linear-pattern.ts";
 import type { JsonSchema } from "../plugin/index.ts";
 import { kindOf } from "./diagnostic.ts";
 import { isPlainMap } from "./tree.ts";
@@ -32,19 +34,26 @@ const PLAIN_KEYWORDS: ReadonlySet<string> = new Set([
   ...["properties", "required", "additionalProperties", "propertyNames", "minProperties", "maxProperties"],
 ]);
 
+/** Who wrote a schema. The gateway's own patterns are held to linear time by a test; a plugin's run on RE2. */
+export type Author = "gateway" | "plugin";
+
 /** Rules of a schema, or why it has none. Equal schemas may be given again and again: one object is looked up once. */
-export function rulesOf(schema: JsonSchema): CompiledRules {
+export function rulesOf(schema: JsonSchema, author: Author = "gateway"): CompiledRules {
   if (typeof schema !== "object") return compileRules(schema);
+  const known = author === "gateway" ? own : foreign;
   let rules = known.get(schema);
   if (rules === undefined) {
-    const plain: CompiledRules = { ok: true, faultsOf: (value) => collect(schema, value) };
-    rules = isPlain(schema) ? (malformation(schema) ?? plain) : compileRules(schema);
+    const plain: CompiledRules = { ok: true, faultsOf: (value) => collect(schema, value, author) };
+    const malformed = (): CompiledRules | undefined =>
+      malformation(schema) ?? (author === "plugin" ? refusedPattern(schema) : undefined);
+    rules = isPlain(schema) ? (malformed() ?? plain) : compileRules(schema);
     known.set(schema, rules);
   }
   return rules;
 }
 
-const known = new WeakMap<object, CompiledRules>();
+const own = new WeakMap<object, CompiledRules>();
+const foreign = new WeakMap<object, CompiledRules>();
 
 /** True when every keyword of the schema, at every depth, is one that is interpreted here. */
 export function isPlain(schema: unknown): boolean {
@@ -62,16 +71,22 @@ export function isPlain(schema: unknown): boolean {
 interface Visit {
   readonly schema: SchemaMap;
   readonly path: JsonPath;
-  readonly faults: SchemaFault[];
+  readonly faults: Faults;
 }
 
-function collect(schema: SchemaMap, value: unknown): readonly SchemaFault[] {
-  const faults: SchemaFault[] = [];
-  apply(schema, value, [], faults);
-  return faults;
+/** The faults found so far, and whose schema finds them. */
+interface Faults {
+  readonly found: SchemaFault[];
+  readonly author: Author;
 }
 
-function apply(schema: unknown, value: unknown, path: JsonPath, faults: SchemaFault[]): void {
+function collect(schema: SchemaMap, value: unknown, author: Author): readonly SchemaFault[] {
+  const found: SchemaFault[] = [];
+  apply(schema, value, [], { found, author });
+  return found;
+}
+
+function apply(schema: unknown, value: unknown, path: JsonPath, faults: Faults): void {
   if (schema === false) add({ schema: {}, path, faults }, "false schema", "nothing may stand here");
   if (!isPlainMap(schema)) return;
   const visit = { schema, path, faults };
@@ -99,7 +114,7 @@ function applyToText(visit: Visit, value: string): void {
   limit(visit, "minLength", (min) => length < min || (length < 2 * min && [...value].length < min));
   limit(visit, "maxLength", (max) => length > max && [...value].length > max);
   const { pattern } = visit.schema;
-  if (typeof pattern !== "string" || patternOf(pattern).test(value)) return;
+  if (typeof pattern !== "string" || patternOf(pattern, visit.faults.author).test(value)) return;
   add(visit, "pattern", `must match ${pattern}`, { pattern });
 }
 
@@ -155,7 +170,7 @@ function add(
   message: string,
   params: SchemaMap = {},
 ): void {
-  faults.push({ keyword, path, schema, message, params, schemaPath: "" });
+  faults.found.push({ keyword, path, schema, message, params, schemaPath: "" });
 }
 
 function isOfType(value: unknown, types: readonly unknown[]): boolean {
@@ -174,13 +189,14 @@ function isEqual(a: unknown, b: unknown): boolean {
 }
 
 const PATTERNS_MAX = 1000;
-const patterns = new Map<string, RegExp>();
+const patterns = new Map<string, LinearPattern>();
 
-function patternOf(source: string): RegExp {
-  let pattern = patterns.get(source);
+function patternOf(source: string, author: Author): LinearPattern {
+  const key = `${author} ${source}`;
+  let pattern = patterns.get(key);
   if (pattern === undefined) {
-    pattern = new RegExp(source, "u");
-    if (patterns.size < PATTERNS_MAX) patterns.set(source, pattern);
+    pattern = author === "gateway" ? new RegExp(source, "u") : linearPattern(source);
+    if (patterns.size < PATTERNS_MAX) patterns.set(key, pattern);
   }
   return pattern;
 }

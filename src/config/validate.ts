@@ -8,7 +8,7 @@ import type { JsonSchema } from "../plugin/index.ts";
 import type { Reporter } from "./diagnostic.ts";
 import { explain } from "./explain.ts";
 import { meantFaults } from "./meant.ts";
-import { rulesOf } from "./rules.ts";
+import { type Author, rulesOf } from "./rules.ts";
 import { isPlainMap, type Key, type Spot, type Tree } from "./tree.ts";
 
 export interface Validation {
@@ -18,6 +18,8 @@ export interface Validation {
   readonly isWhole: boolean;
   /** Keys that stand beside those of the schema, for suggestions. */
   readonly alsoKnown?: ReadonlySet<string>;
+  /** Who wrote the schema. Default: the gateway. */
+  readonly author?: Author;
 }
 
 /**
@@ -30,7 +32,7 @@ export function validateTree(
   parent: Spot | undefined,
   validation: Validation,
 ): SchemaRefusal | undefined {
-  const rules = rulesOf(schema);
+  const rules = rulesOf(schema, validation.author);
   if (!rules.ok) return rules;
   let faults = rules.faultsOf(root);
   if (faults.length > 0 && adapt(faults, root, validation.tree)) faults = rules.faultsOf(root);

@@ -164,6 +164,8 @@ export interface OptionFault {
   /** Name of the option; undefined: all of them together. */
   readonly option: string | undefined;
   readonly message: string;
+  /** What to do about it. */
+  readonly help?: string;
 }
 
 export interface Guardrail {

@@ -92,3 +92,44 @@ verifies(
     }
   },
 );
+
+verifies(
+  "guard.patterns.linear",
+  "patterns that RE2 cannot run are refused at load with their place, and no pattern blocks the gateway",
+  async (t) => {
+    const schema = { type: "object", properties: { message: { type: "string", pattern: "^(a+)+$" } } };
+    const g = await startGateway(t, { endpoint: echoEntry({ input_schema: schema }) });
+    assertAnswered(await g.call({ message: "a".repeat(100_000) }));
+    assertRefused(
+      await g.call({ message: `${"a".repeat(100_000)}!` }),
+      422,
+      /^Validation failed: message must match/,
+    );
+
+    const plugin = guardrailModule("strict", "undefined").replace(
+      "properties: {}",
+      'properties: { word: { type: "string", pattern: "^(?!x)" } }',
+    );
+    const refused: unknown = await startGateway(t, {
+      files: { "plugins/strict.ts": plugin },
+      root: { plugins: ["./plugins/strict.ts"] },
+      endpoint: {
+        input_schema: { properties: { message: { pattern: "(?=a)b" } } },
+        output_schema: { patternProperties: { "(?<!a)b": true } },
+        guardrails: [
+          { use: "strict", word: "y" },
+          { use: "keyword_blocklist", patterns: { look: "a(?!b)" } },
+        ],
+      },
+    }).catch((thrown) => thrown);
+    const errors = at(refused, "errors");
+    assert.ok(Array.isArray(errors), String(refused));
+    const said = errors.map((error) => [at(error, "code"), at(error, "help"), at(error, "line")]);
+    assert.equal(said.length, 4, JSON.stringify(errors));
+    for (const [, help, line] of said) {
+      assert.equal(help, "look-around: RE2 has none");
+      assert.ok(Number(line) > 1, JSON.stringify(errors));
+    }
+    assert.deepEqual(said.map(([code]) => code).sort(), ["E0108", "E0315", "E0315", "E0316"]);
+  },
+);

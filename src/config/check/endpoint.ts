@@ -1,5 +1,5 @@
 /** Endpoints: slugs, templates, schemas. */
-import { compileSchema, malformation, type SchemaRefusal } from "../../base/json-schema.ts";
+import { compileSchema, malformation, refusedPattern, type SchemaRefusal } from "../../base/json-schema.ts";
 import type { JsonSchema } from "../../plugin/index.ts";
 import type { FilledEndpoint } from "../filled.ts";
 import { isPlain } from "../rules.ts";
@@ -67,7 +67,9 @@ function checkSchema(
   if (refusal === undefined) return;
   const spot = under(endpoint, key, parent);
   const place = typeof schema === "object" ? spotAt(schema, refusal.path, spot) : undefined;
-  check.report("E0315", place?.spot ?? spot, `${key}: ${refusal.message}`);
+  check.report("E0315", place?.spot ?? spot, `${key}: ${refusal.message}`, {
+    help: refusal.help,
+  });
 }
 
 /** What may admit `message` elsewhere than under `properties`. */
@@ -98,7 +100,7 @@ const PLAIN_CHARACTERS_MAX = 20_000;
 
 /** Most schemas are small and plain: well formed, such a one compiles, and that can wait until it is needed. */
 function refusalOf(schema: JsonSchema): SchemaRefusal | undefined {
-  const refusal = malformation(schema);
+  const refusal = malformation(schema) ?? refusedPattern(schema);
   if (refusal !== undefined) return refusal;
   if (isPlain(schema) && JSON.stringify(schema).length <= PLAIN_CHARACTERS_MAX) return undefined;
   const compiled = compileSchema(schema);

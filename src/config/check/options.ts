@@ -49,8 +49,8 @@ function checkUse(
   streams: boolean,
 ): void {
   try {
-    for (const { option, message } of plugin.faults?.(options, use) ?? []) {
-      check.report("E0108", option === undefined ? spot : placeOf(use, option, spot), message);
+    for (const { option, message, help } of plugin.faults?.(options, use) ?? []) {
+      check.report("E0108", option === undefined ? spot : placeOf(use, option, spot), message, { help });
     }
     if (!streams || use.shadow || !use.on.includes("output") || plugin.holdsStreams?.(options) !== true)
       return;
@@ -81,9 +81,10 @@ export function checkStages(check: Check, uses: readonly FilledStageUse[], paren
 
 /** Validates options at their place, and reports a schema that cannot be used. */
 export function checkOptions(check: Check, options: object, schema: JsonSchema, spot: Spot): void {
-  const refusal = validateTree(options, schema, spot, { ...check, isWhole: true });
+  const refusal = validateTree(options, schema, spot, { ...check, isWhole: true, author: "plugin" });
   if (refusal === undefined) return;
-  check.report("E0316", spot, `the plugin's schema cannot be used: ${refusal.message}`);
+  const { message, help } = refusal;
+  check.report("E0316", spot, `the plugin's schema cannot be used: ${message}`, { help });
 }
 
 function doubledOptions(use: FilledGuardrailUse): readonly string[] {

@@ -64,6 +64,8 @@ export const GUARD = {
       "With `isolate` an endless loop, a crash or a leak in a guardrail costs that call alone.",
   }),
   ...rules("CONTRACT 14", {
+    "guard.patterns.linear":
+      "A pattern of a schema or a guardrail that RE2 cannot run is an error at load, at its place; those that it runs take linear time.",
     "guard.verdict.malformed":
       "A verdict that is malformed is a failure of the guardrail: `on_error` and `shadow` decide, isolated or not.",
   }),
