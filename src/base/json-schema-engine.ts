@@ -113,6 +113,7 @@ function newEngine(draft: Draft, depth: Depth, hasFormats: boolean): Ajv | Ajv20
     code: { regExp: linearRegExp },
   };
   const ajv = draft === "2020-12" ? new (loadAjv2020())(options) : new (loadAjv())(options);
+  // `require` knows no types; this is the package's own.
   if (hasFormats) (load("ajv-formats") as FormatsPlugin)(ajv);
   for (const keyword of CHEAP_KEYWORDS) {
     ajv.removeKeyword(String(keyword.keyword));

@@ -305,6 +305,7 @@ verifies(
       max_body_bytes: 33_554_432,
       max_buffered_bytes: 268_435_456,
       max_connections_per_address: 1_000,
+      max_judged_characters: 4_000_000,
       request_timeout_ms: 120_000,
       drain_timeout_ms: 30_000,
       body_timeout_ms: 10_000,
