@@ -93,9 +93,13 @@ export default definePlugin<Options>({
       },
       commit(x, result) {
         const turn = turnOf.get(x);
-        if (turn === undefined) return;
+        if (turn === undefined) return undefined;
         const answer: Message = { role: "assistant", content: result.content };
-        return turn.session.save([...turn.history, ...turn.said, answer]);
+        const { session } = turn;
+        // An answer whose turn is not kept would let the client go on in a conversation that has forgotten it.
+        return andThen(session.save([...turn.history, ...turn.said, answer]), () =>
+          session.isUnsaved ? reject("state_unavailable", {}) : undefined,
+        );
       },
       finish(x) {
         turnOf.get(x)?.session.close();

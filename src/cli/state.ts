@@ -17,6 +17,7 @@ import {
   withFolder,
 } from "../state/file/offline.ts";
 import { type CliIo, type Command, configPath, EXIT, misused } from "./command.ts";
+import { confirmState } from "./state-confirm.ts";
 import { checkedText, shownText, stateView } from "./state-text.ts";
 
 const HELP = `Usage: sluice state show   [--directory DIR | --config PATH] [--output text|json]
@@ -24,6 +25,7 @@ const HELP = `Usage: sluice state show   [--directory DIR | --config PATH] [--ou
        sluice state repair [--directory DIR | --config PATH]
        sluice state export [--directory DIR | --config PATH] [FILE]
        sluice state import [--directory DIR | --config PATH] [FILE]
+       sluice state confirm [--config PATH]
 
 Works on the folder of \`state.driver: file\` while no gateway runs on it. A gateway mends what a crash leaves by
 itself when it starts; this is for looking, for damaged disks, and for moving.
@@ -33,6 +35,8 @@ verify  reads every byte of every file; exits with 1 and says where when any is 
 repair  makes every file good up to its first fault; what it cuts off is kept in a file beside it
 export  writes all of it as JSON lines to FILE, or to standard output
 import  makes a new folder out of such lines from FILE, or from standard input
+confirm for \`state.driver: redis\`, while gateways run: after Redis was emptied or has lost writes, and with it
+        budgets, sessions and possibly revocations, lets them admit calls again (state.on_data_loss: deny)
 
   --directory DIR  the folder; relative to the working directory (default: state.directory of the configuration)
   --config PATH    the configuration to ask (default: SLUICE_CONFIG, else gateway.config.yaml)
@@ -65,9 +69,10 @@ export function stateCommand(loadPlugins: PluginLoader): Command {
     summary: "look at, check, mend or move what the file store keeps",
     help: HELP,
     async run([name = "", ...args], io) {
+      if (name === "confirm") return confirmState(args, io, loadPlugins);
       const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
       if (action === undefined) {
-        const actions = Object.keys(ACTIONS).join(", ");
+        const actions = [...Object.keys(ACTIONS), "confirm"].join(", ");
         return misused(io, "state", name === "" ? `say one of ${actions}` : `there is no '${name}' here`);
       }
       const { values, positionals } = parseArgs({

@@ -80,7 +80,9 @@ export function place({ stage, kind, plugin, log, foreign }: Placing, hooks: Hoo
     commit: commit && {
       ...{ stage, plugin },
       run: guarded({ ...guard("commit"), recover: internal }, (x, result) =>
-        andThen(commit.call(hooks, x, result), () => undefined),
+        andThen<unknown, GatewayError | undefined>(commit.call(hooks, x, result), (error) =>
+          isGatewayError(error) ? error : undefined,
+        ),
       ),
     },
     finish: finish && {

@@ -63,8 +63,11 @@ export interface Hooks {
   response?(x: Exchange, result: ChatResult): MaybePromise<ChatResult | GatewayError>;
   /** A streamed answer begins: return a hook for its chunks, or undefined to see none. */
   stream?(x: Exchange): ChunkHook | undefined;
-  /** The answer is final, as the client sees it. What is stored here is stored before the client has its last byte. */
-  commit?(x: Exchange, result: ChatResult): MaybePromise<void>;
+  /**
+   * The answer is final, as the client sees it. What is stored here is stored before the client has its last byte; an
+   * error refuses the answer when it cannot be stored.
+   */
+  commit?(x: Exchange, result: ChatResult): MaybePromise<void> | MaybePromise<GatewayError | undefined>;
   /** Always, once, however the call ended. Runs up the chain; what it returns is awaited but delays no client. */
   finish?(x: Exchange, end: CallEnd): MaybePromise<void>;
   /** The last generation that uses this instance has retired. */

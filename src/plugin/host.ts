@@ -152,6 +152,8 @@ export interface OpenSession {
   readonly history: readonly Message[];
   /** Stores the conversation as it now stands and renews its idle time. At most once. */
   save(history: readonly Message[]): MaybePromise<void>;
+  /** True after a `save` that a lost store did not keep, where the configuration says to refuse calls then. */
+  readonly isUnsaved?: boolean;
   /** Lets the next call on this conversation go on. Idempotent; a new conversation that was never saved is gone. */
   close(): void;
 }

@@ -84,7 +84,7 @@ export async function redisStore(options: RedisStoreOptions): Promise<StateStore
       : new SpillFiles({ directory: options.directory, server, instance, log });
   const { metrics, endsBytesMax } = options;
   const ledger = new RedisLedger({ ...shared, log, onDataLoss, files, metrics, endsBytesMax });
-  const sessions = new RedisSessions({ ...shared, random, maxSessions });
+  const sessions = new RedisSessions({ ...shared, random, log, metrics, maxSessions });
   const overrides = new RedisOverrides(shared);
   const audit = new RedisAudit(link, clock, log);
   metrics?.gauge("sluice_state_data_loss", "1 while calls are refused because Redis lost data", () =>

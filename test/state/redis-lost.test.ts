@@ -374,6 +374,29 @@ redis.test("with allow, costs beyond the memory for them are counted in dollars,
   });
 });
 
+redis.test(
+  "a turn that a lost server did not store is counted, logged, and refused or let pass as configured",
+  async () => {
+    for (const onUnavailable of ["deny", "allow"] as const) {
+      const metrics = listeningMetrics();
+      await withStore({ onUnavailable, metrics }, async (store, log) => {
+        const session = await store.sessions.open("owner", undefined, TTL_MS);
+        assert.ok(typeof session === "object");
+        const lost = log.next("is lost");
+        await redis.server.kill();
+        await lost;
+        assert.ok(!session.isUnsaved);
+        await session.save([{ role: "user", content: "Hello" }]);
+        assert.equal(session.isUnsaved, onUnavailable === "deny");
+        assert.equal(metrics.read("sluice_state_lost_session_turns_total"), 1);
+        const { fields } = log.lines.find(({ message }) => message.startsWith("turns of sessions")) ?? {};
+        assert.deepEqual(fields, { turns: 1 });
+        await redis.server.start();
+      });
+    }
+  },
+);
+
 redis.test("an address that is none is said at once, without its secrets", async () => {
   for (const url of ["http://localhost", "redis//:pw@host", "redis://:pw@host/first", "unix://"]) {
     await assert.rejects(openStore({ url }), (error: Error) => {

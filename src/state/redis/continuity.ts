@@ -139,6 +139,11 @@ export class Continuity {
     if (epoch === this.#epoch) this.#recheck();
   }
 
+  /** Asks before the next poll is due: an answer shows that something has changed. */
+  refresh(): void {
+    if (this.#options.link.up && !this.#checking) void this.#check();
+  }
+
   close(): void {
     this.#closed = true;
     this.#poll?.cancel();

@@ -262,6 +262,7 @@ export class RedisLedger {
     if (epoch === continuity.epoch) continuity.saw(Number(seq), String(month));
     this.#ends.answered(ends);
     for (const reservation of restores) if (epoch === continuity.epoch) reservation.moveTo({ epoch });
+    if (continuity.denied && verdicts.some((verdict) => verdict !== DENIED)) continuity.refresh();
     for (const [index, waiting] of asks.entries()) this.#decided(waiting, epoch, month, verdicts[index]);
   }
 

@@ -2,8 +2,17 @@
  * Conversations in Redis, held by one call at a time over all replicas. Who waits is told by a message when it is its
  * turn, and asks again every few seconds in case that message was lost. Locks are leases, renewed while calls run.
  */
-import type { Cancellable, Clock, Message, OpenSession, Random, SessionStore } from "../../plugin/index.ts";
+import type {
+  Cancellable,
+  Clock,
+  Logger,
+  Message,
+  OpenSession,
+  Random,
+  SessionStore,
+} from "../../plugin/index.ts";
 import { charactersOf } from "../../plugin/index.ts";
+import type { LedgerMetrics } from "./ledger.ts";
 import { LOST, type RedisLink } from "./link.ts";
 import { asked, type Script } from "./script.ts";
 import { BUSY, MISSING, SESSION_LEASE_MS, SESSION_SCRIPTS, turnChannel, WAIT } from "./session-scripts.ts";
@@ -13,6 +22,8 @@ const BEAT_MS = SESSION_LEASE_MS / 10;
 const HELD_PER_CALL = 256;
 /** Ends of calls kept while the server is away; beyond them a lock ends by its lease. */
 const UNLEFT_MAX = 10_000;
+/** Between two log lines about turns that were not stored. */
+const LOG_EVERY_MS = 10_000;
 
 export interface RedisSessionsOptions {
   readonly link: RedisLink;
@@ -22,6 +33,8 @@ export interface RedisSessionsOptions {
   readonly random: Random;
   readonly maxSessions: number;
   readonly onUnavailable: "deny" | "allow";
+  readonly log: Logger;
+  readonly metrics: LedgerMetrics | undefined;
   readonly serverTimeMs: (() => number) | undefined;
 }
 
@@ -42,12 +55,22 @@ export class RedisSessions implements SessionStore {
   readonly #waiting = new Map<string, { readonly use: Use; readonly resolve: (opened: Opened) => void }>();
   /** By token: left while the server was away. */
   readonly #unleft = new Map<string, Use>();
+  /** Adds to the metric. */
+  readonly #unkept: (turns: number) => void;
+  #unkeptTurns = 0;
+  #isLogging = false;
   #count = 0;
   #beating = false;
   #closed = false;
 
   constructor(options: RedisSessionsOptions) {
     this.#options = options;
+    const lost = options.metrics?.counter(
+      "sluice_state_lost_session_turns_total",
+      "Turns of sessions that could not be stored while Redis was away",
+      [],
+    );
+    this.#unkept = lost?.series() ?? (() => {});
     options.link.listen(turnChannel(options.prefix, options.instance), (token) => this.#askAgain(token));
     options.link.onChange(
       () => this.#leaveLate(),
@@ -155,15 +178,22 @@ export class RedisSessions implements SessionStore {
   #hold(use: Use, history: readonly Message[]): OpenSession {
     this.#held.set(use.token, use);
     this.#beat();
+    const { onUnavailable } = this.#options;
     let saved = false;
     let closed = false;
+    let isKept = true;
     return {
       id: use.id,
       history,
       save: (next) => {
         if (saved || closed) throw new Error("a conversation was saved twice, or after it was closed");
         saved = true;
-        return this.#save(use, next);
+        return this.#save(use, next).then((kept) => {
+          isKept = kept;
+        });
+      },
+      get isUnsaved() {
+        return !isKept && onUnavailable === "deny";
       },
       close: () => {
         if (closed) return;
@@ -174,9 +204,33 @@ export class RedisSessions implements SessionStore {
     };
   }
 
-  async #save({ id, token, ttlMs: ttl }: Use, history: readonly Message[]): Promise<void> {
+  /** False: the server is lost, and the turn with it. */
+  async #save({ id, token, ttlMs: ttl }: Use, history: readonly Message[]): Promise<boolean> {
     const about = { id, token, ttl, characters: charactersOf(history), max: this.#options.maxSessions };
-    await this.#run(SESSION_SCRIPTS.save, about, JSON.stringify(history));
+    if ((await this.#run(SESSION_SCRIPTS.save, about, JSON.stringify(history))) !== LOST) return true;
+    this.#unkept(1);
+    this.#unkeptTurns += 1;
+    this.#logUnkept();
+    return false;
+  }
+
+  /** The first turn at once, those after it together. */
+  #logUnkept(): void {
+    if (this.#unkeptTurns === 0 || this.#isLogging) return;
+    const effect =
+      this.#options.onUnavailable === "deny"
+        ? "their calls are answered 503 (state.on_unavailable: deny)"
+        : "their answers went out and the conversations do not know them (state.on_unavailable: allow)";
+    this.#options.log.error(
+      { turns: this.#unkeptTurns },
+      `turns of sessions were not stored: redis is lost; ${effect}`,
+    );
+    this.#unkeptTurns = 0;
+    this.#isLogging = true;
+    this.#options.clock.after(LOG_EVERY_MS, () => {
+      this.#isLogging = false;
+      this.#logUnkept();
+    });
   }
 
   /** Safe to ask twice: a token is used once. */

@@ -43,6 +43,10 @@ export const SESSIONS = {
     "state.clock.months":
       "A month of budgets never comes again, and a clock set forward begins the next only when it stays there.",
     "state.redis.shared": "With the Redis store limits and budgets hold over all replicas.",
+    "state.redis.data-loss":
+      "A Redis that has lost data gets `state.on_data_loss`: deny (503 until an operator confirms) or allow; revocations hold in either case.",
+    "state.redis.session-turn":
+      "A turn that a lost Redis cannot store is not answered as if it was: with `deny` the call gets 503.",
     "state.redis.lost": "A lost Redis gets `state.on_unavailable`: deny (503) or allow.",
   }),
 };

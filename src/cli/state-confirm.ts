@@ -1,0 +1,45 @@
+/** `sluice state confirm`: calls are admitted again on a Redis that has lost data. */
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { loadConfig, type PluginLoader } from "../config/load.ts";
+import { renderText } from "../config/render.ts";
+import { confirmLoss } from "../state/redis/confirm.ts";
+import { type CliIo, configPath, EXIT, misused } from "./command.ts";
+
+export async function confirmState(
+  args: readonly string[],
+  io: CliIo,
+  loadPlugins: PluginLoader,
+): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { config: { type: "string" } },
+  });
+  if (positionals.length > 0) return misused(io, "state", "confirm takes no FILE");
+  const path = resolve(io.cwd, configPath(values.config, io.env));
+  const request = { path, overlays: [], env: io.env, secrets: "resolve", strict: false } as const;
+  const { config, errors } = await loadConfig(request, loadPlugins);
+  if (config === undefined || errors.length > 0) {
+    io.stderr(renderText(errors, io.isTerminal, io.cwd));
+    return EXIT.failed;
+  }
+  const { driver, url, key_prefix: keyPrefix } = config.state;
+  if (driver !== "redis") {
+    io.stderr(`sluice state: confirm is for state.driver 'redis'; this configuration has '${driver}'\n`);
+    return EXIT.failed;
+  }
+  try {
+    const { server, lost } = await confirmLoss({ url, keyPrefix });
+    io.stdout(
+      lost === undefined
+        ? `redis (${server}): no loss of data waits to be confirmed\n`
+        : `redis (${server}): the loss of ${new Date(lost.atMs).toISOString()} (${lost.reason}) is confirmed; ` +
+            "calls are admitted again\n",
+    );
+    return EXIT.fine;
+  } catch (error) {
+    io.stderr(`sluice state: ${error instanceof Error ? error.message : "redis does not answer"}\n`);
+    return EXIT.failed;
+  }
+}
