@@ -13,6 +13,7 @@ export const META = {
   client: "io.modelcontextprotocol/clientInfo",
   capabilities: "io.modelcontextprotocol/clientCapabilities",
   server: "io.modelcontextprotocol/serverInfo",
+  logLevel: "io.modelcontextprotocol/logLevel",
 } as const;
 
 /** Revisions with `initialize`, newest first. */

@@ -8,6 +8,7 @@ import { isPromise, type JsonValue, type MaybePromise, parsedValue } from "../pl
 import { isMap, type JsonMap, type McpServer, RPC, type RpcError, type RpcOutcome } from "./jsonrpc.ts";
 import { type EraHeaders, readEra } from "./jsonrpc-era.ts";
 import { callMethod } from "./jsonrpc-methods.ts";
+import type { RpcSession } from "./jsonrpc-running.ts";
 
 export interface RpcIncoming {
   /** undefined: no body. */
@@ -17,12 +18,18 @@ export interface RpcIncoming {
   readonly notify: ((notification: JsonMap) => void) | undefined;
   /** Hears of what the server has thrown, which is a bug; the client is told nothing of it but -32603. */
   readonly thrown: (cause: unknown) => void;
+  /** Absent: requests cannot be withdrawn, and no session has an id. */
+  readonly session: RpcSession | undefined;
 }
 
 export interface RpcReply {
   readonly status: number;
   /** undefined: nothing, as to a notification. */
   readonly body: JsonMap | readonly JsonMap[] | undefined;
+  /** The client has withdrawn the request: it must not be sent a response where there is another way to end. */
+  readonly isCancelled?: boolean;
+  /** Sent as `Mcp-Session-Id`. */
+  readonly sessionId?: string;
 }
 
 /** Messages that one batch may hold. */
@@ -61,8 +68,8 @@ async function handleBatch<Caller>(
   }
   const answers: JsonMap[] = [];
   for (const message of messages) {
-    const { body } = await handleOne(server, caller, incoming, message);
-    if (isMap(body)) answers.push(body);
+    const { body, isCancelled } = await handleOne(server, caller, incoming, message);
+    if (isMap(body) && isCancelled !== true) answers.push(body);
   }
   return answers.length === 0 ? accepted(incoming.headers) : { status: 200, body: answers };
 }
@@ -87,11 +94,21 @@ function handleOne<Caller>(
   }
   if (era.refused !== undefined) return failure(400, id, era.refused);
   // Nothing is done without somebody to tell of it: a notification that asks for more than MCP's own is dropped.
-  if (!("id" in message)) return accepted(incoming.headers);
+  if (!("id" in message)) {
+    if (method === "notifications/cancelled" && !era.stateless) cancel(incoming, message["params"]);
+    return accepted(incoming.headers);
+  }
   const answer = (outcome: RpcOutcome): RpcReply => {
-    if ("result" in outcome) return { status: 200, body: { jsonrpc: "2.0", id, result: outcome.result } };
-    return failure(era.stateless && outcome.error.code === RPC.method ? 404 : 200, id, outcome.error);
+    if (isCancelled)
+      return { ...failure(200, id, { code: RPC.cancelled, message: "Request cancelled." }), isCancelled };
+    if ("result" in outcome) {
+      const reply = { status: 200, body: { jsonrpc: "2.0", id, result: outcome.result } };
+      const isBegun = method === "initialize" && incoming.session !== undefined;
+      return isBegun ? { ...reply, sessionId: incoming.session.newId() } : reply;
+    }
+    return failure(era.stateless ? statusOf(outcome.error) : 200, id, outcome.error);
   };
+  let isCancelled = false;
   const broken = (cause: unknown): RpcReply => {
     incoming.thrown(cause);
     return failure(200, id, { code: RPC.internal, message: "Internal error." });
@@ -99,11 +116,30 @@ function handleOne<Caller>(
   const { params } = message;
   try {
     const { stateless } = era;
-    const outcome = callMethod(server, caller, { method, params, stateless, notify: incoming.notify });
-    return isPromise(outcome) ? outcome.then(answer, broken) : answer(outcome);
+    const { notify, session } = incoming;
+    const requests = session?.requests;
+    const outcome = callMethod(server, caller, { method, params, stateless, notify, requests });
+    if (!isPromise(outcome)) return answer(outcome);
+    if (stateless || id === null || requests === undefined) return outcome.then(answer, broken);
+    const end = requests.begin(id, () => {
+      isCancelled = true;
+      server.cancel?.(caller);
+    });
+    return outcome.finally(end).then(answer, broken);
   } catch (cause) {
     return broken(cause);
   }
+}
+
+function cancel({ session }: RpcIncoming, params: JsonValue | undefined): void {
+  const id = isMap(params) ? params["requestId"] : undefined;
+  if (typeof id === "string" || typeof id === "number") session?.requests.cancel(id);
+}
+
+/** HTTP's, of a protocol error in the stateless revision. */
+function statusOf({ code }: RpcError): number {
+  if (code === RPC.method) return 404;
+  return code === RPC.missingCapability ? 400 : 200;
 }
 
 /** 202 to those who speak MCP's transport, 204 to all others (CONTRACT section 10). */

@@ -8,6 +8,7 @@ import { type FlatHeaders, sendJson } from "../http/respond.ts";
 import { type GatewayError, isPromise, refuse } from "../plugin/index.ts";
 import { type JsonMap, type McpServer, RPC } from "./jsonrpc.ts";
 import { failure, handleRpc, type RpcReply } from "./jsonrpc-handle.ts";
+import type { RpcSession } from "./jsonrpc-running.ts";
 
 export interface RpcExchange<Caller> {
   readonly server: McpServer<Caller>;
@@ -18,13 +19,15 @@ export interface RpcExchange<Caller> {
   readonly bytes: Buffer | undefined;
   /** Of every answer. */
   readonly headers: FlatHeaders;
+  /** Absent: requests cannot be withdrawn, and no session has an id. */
+  readonly session?: RpcSession;
   /** Runs once, when the answer is out, with its status. `thrown`: a bug of the server, for the log. */
   readonly done: (status: number, thrown?: unknown) => void;
 }
 
 /** Answers one POST whose caller is let in. */
 export function serveRpc<Caller>(exchange: RpcExchange<Caller>): void {
-  const { server, caller, req, res, bytes, headers } = exchange;
+  const { server, caller, req, res, bytes, headers, session } = exchange;
   const takesEvents = req.headers.accept?.includes("text/event-stream") === true;
   const stream = takesEvents ? new EventStream(res, headers) : undefined;
   const notify = (notification: JsonMap): void => {
@@ -36,6 +39,7 @@ export function serveRpc<Caller>(exchange: RpcExchange<Caller>): void {
     bytes,
     headers: req.headers,
     notify: stream === undefined ? undefined : notify,
+    session,
     thrown: (thrown) => {
       cause ??= thrown;
     },
@@ -71,13 +75,21 @@ function send<Caller>(
   reply: RpcReply,
 ): void {
   if (res.destroyed) return;
+  const { sessionId } = reply;
   if (reply.body === undefined) {
     res.writeHead(reply.status, [...headers]);
     res.end();
+  } else if (reply.isCancelled === true && stream !== undefined) {
+    // Opens it where nothing was written yet.
+    stream.write("");
+    stream.end();
   } else if (stream?.open) {
     stream.write(event(reply.body));
     stream.end();
-  } else sendJson(res, reply.status, JSON.stringify(reply.body), headers);
+  } else {
+    const named = sessionId === undefined ? headers : [...headers, "Mcp-Session-Id", sessionId];
+    sendJson(res, reply.status, JSON.stringify(reply.body), named);
+  }
 }
 
 function event(message: NonNullable<RpcReply["body"]>): string {

@@ -4,6 +4,7 @@ import {
   invalidParams,
   isMap,
   type JsonMap,
+  LOG_LEVELS,
   type McpServer,
   type McpTool,
   RPC,
@@ -11,18 +12,20 @@ import {
   type ToolCall,
 } from "./jsonrpc.ts";
 import { LEGACY_REVISIONS, META, STATELESS_REVISIONS } from "./jsonrpc-era.ts";
+import type { ClientRequests } from "./jsonrpc-running.ts";
 
 export interface MethodCall {
   readonly method: string;
   readonly params: JsonValue | undefined;
   readonly stateless: boolean;
   readonly notify: ((notification: JsonMap) => void) | undefined;
+  /** Of a client whose session is known. */
+  readonly requests: ClientRequests | undefined;
 }
 
 /** Tools on one page of `tools/list`; most clients read one page. */
 const TOOLS_PER_PAGE = 500;
 
-const CAPABILITIES: JsonMap = { tools: {} };
 /** What may be kept of a list, and by whom: tools differ from token to token and change with the configuration. */
 const NOT_CACHED: JsonMap = { ttlMs: 0, cacheScope: "private" };
 
@@ -32,7 +35,9 @@ export function callMethod<Caller>(
   call: MethodCall,
 ): MaybePromise<RpcOutcome> {
   const { method, params = {}, stateless } = call;
-  const isKnown = (stateless ? STATELESS_METHODS : LEGACY_METHODS).includes(method);
+  const isKnown =
+    (stateless ? STATELESS_METHODS : LEGACY_METHODS).includes(method) ||
+    (method === "logging/setLevel" && !stateless && server.logs === true);
   if (!isKnown) return { error: { code: RPC.method, message: `Method not found: ${method.slice(0, 128)}` } };
   if (!isMap(params)) return invalidParams("'params' must be an object.");
   const answer = (outcome: RpcOutcome): RpcOutcome => (stateless ? completed(server, outcome) : outcome);
@@ -41,12 +46,14 @@ export function callMethod<Caller>(
       return initialize(server, params);
     case "ping":
       return { result: {} };
+    case "logging/setLevel":
+      return setLogLevel(call.requests, params["level"]);
     case "server/discover":
       return answer(discover(server));
     case "tools/list":
       return andThen(server.tools(caller), (tools) => answer(listTools(tools, params["cursor"], stateless)));
     default:
-      return andThen(callTool(server, caller, params, call.notify), answer);
+      return andThen(callTool(server, caller, params, call), answer);
   }
 }
 
@@ -54,7 +61,8 @@ const LEGACY_METHODS = ["initialize", "ping", "tools/list", "tools/call"];
 const STATELESS_METHODS = ["server/discover", "tools/list", "tools/call"];
 
 /** The client's revision when it is known, else the newest: the client decides whether it can go on. */
-function initialize<Caller>({ identity, instructions }: McpServer<Caller>, params: JsonMap): RpcOutcome {
+function initialize<Caller>(server: McpServer<Caller>, params: JsonMap): RpcOutcome {
+  const { identity, instructions } = server;
   const { protocolVersion } = params;
   if (typeof protocolVersion !== "string") return invalidParams("'protocolVersion' must be a string.");
   const agreed =
@@ -62,18 +70,30 @@ function initialize<Caller>({ identity, instructions }: McpServer<Caller>, param
   return {
     result: {
       protocolVersion: agreed,
-      capabilities: CAPABILITIES,
+      capabilities: capabilitiesOf(server),
       serverInfo: identity,
       ...said(instructions),
     },
   };
 }
 
-function discover<Caller>({ instructions }: McpServer<Caller>): RpcOutcome {
+function capabilitiesOf<Caller>({ logs }: McpServer<Caller>): JsonMap {
+  return logs === true ? { tools: {}, logging: {} } : { tools: {} };
+}
+
+function setLogLevel(requests: ClientRequests | undefined, level: JsonValue | undefined): RpcOutcome {
+  if (typeof level !== "string" || !LOG_LEVELS.includes(level))
+    return invalidParams(`'level' must be one of ${LOG_LEVELS.join(", ")}.`);
+  requests?.setLogLevel(level);
+  return { result: {} };
+}
+
+function discover<Caller>(server: McpServer<Caller>): RpcOutcome {
+  const { instructions } = server;
   return {
     result: {
       supportedVersions: STATELESS_REVISIONS,
-      capabilities: CAPABILITIES,
+      capabilities: capabilitiesOf(server),
       ...said(instructions),
       ...NOT_CACHED,
     },
@@ -99,13 +119,34 @@ function callTool<Caller>(
   server: McpServer<Caller>,
   caller: Caller,
   params: JsonMap,
-  notify: MethodCall["notify"],
+  { notify, stateless, requests }: MethodCall,
 ): MaybePromise<RpcOutcome> {
   const { name, arguments: args = {}, _meta: meta } = params;
   if (typeof name !== "string") return invalidParams("'name' must be a string.");
   if (!isMap(args)) return invalidParams("'arguments' must be an object.");
-  const token = isMap(meta) ? meta["progressToken"] : undefined;
-  return server.call(caller, { name, args, progress: reporter(token, notify) });
+  const about: JsonMap = isMap(meta) ? meta : {};
+  // The stateless revision sends log messages only to those who ask for them in the request.
+  const level = stateless ? about[META.logLevel] : requests?.logLevel;
+  if (stateless && level !== undefined && !LOG_LEVELS.includes(String(level)))
+    return invalidParams(`'_meta["${META.logLevel}"]' must be one of ${LOG_LEVELS.join(", ")}.`);
+  const logLevel = typeof level === "string" ? level : undefined;
+  const log = stateless && level === undefined ? undefined : logger(logLevel, notify);
+  return server.call(caller, {
+    name,
+    args,
+    progress: reporter(about["progressToken"], notify),
+    log,
+    logLevel,
+  });
+}
+
+function logger(level: string | undefined, notify: MethodCall["notify"]): ToolCall["log"] {
+  if (notify === undefined) return undefined;
+  const least = level === undefined ? 0 : LOG_LEVELS.indexOf(level);
+  return (message) => {
+    if (LOG_LEVELS.indexOf(message.level) < least) return;
+    notify({ jsonrpc: "2.0", method: "notifications/message", params: { ...message } });
+  };
 }
 
 function reporter(token: JsonValue | undefined, notify: MethodCall["notify"]): ToolCall["progress"] {

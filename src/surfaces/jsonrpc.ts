@@ -19,6 +19,10 @@ export interface McpServer<Caller> {
   tools(caller: Caller): MaybePromise<readonly McpTool[]>;
   /** Runs one tool. An unknown name is its to refuse, with `invalidParams`. A throw is answered -32603. */
   call(caller: Caller, call: ToolCall): MaybePromise<RpcOutcome>;
+  /** The client has withdrawn the request that the caller's latest `tools` or `call` belongs to. Absent: it runs to its end. */
+  cancel?(caller: Caller): void;
+  /** Its tools send log messages. Default: false. */
+  readonly logs?: boolean;
 }
 
 /** As `tools/list` shows it. */
@@ -39,7 +43,23 @@ export interface ToolCall {
   readonly args: JsonMap;
   /** Undefined when the client wants none, or takes no event stream. */
   readonly progress: ((progress: Progress) => void) | undefined;
+  /** Undefined when the client takes no event stream, or wants no log messages. */
+  readonly log: ((message: LogMessage) => void) | undefined;
+  /** The least severe messages that `log` passes; undefined: all. */
+  readonly logLevel: string | undefined;
 }
+
+/** Params of `notifications/message`. */
+export interface LogMessage {
+  readonly level: string;
+  readonly logger?: string;
+  readonly data: JsonValue;
+}
+
+/** From least to most severe (RFC 5424). */
+export const LOG_LEVELS: readonly string[] = [
+  ...["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"],
+];
 
 export interface Progress {
   /** Grows with every report. */
@@ -57,7 +77,7 @@ export interface RpcError {
   readonly data?: JsonValue;
 }
 
-/** The specification's table, and three codes of MCP's stateless revision. */
+/** The specification's table, three codes of MCP's stateless revision, and the usual one of a withdrawn request. */
 export const RPC = {
   parse: -32700,
   request: -32600,
@@ -66,7 +86,9 @@ export const RPC = {
   internal: -32603,
   server: -32000,
   headerMismatch: -32020,
+  missingCapability: -32021,
   unsupportedVersion: -32022,
+  cancelled: -32800,
 } as const;
 
 /** The usual refusal: of arguments, unknown names and business rules. */

@@ -22,11 +22,16 @@ export class McpCalls {
   /** Calls that have not ended, and the POST itself: the configuration is theirs until the last is done. */
   #holds = 1;
   #isFirst = true;
+  /** The one that `next` gave last. */
+  #current: Call;
+  /** The client has withdrawn a request, and still waits for the others of its batch. */
+  #isWithdrawn = false;
   /** Told when the client is gone or the time is up. */
   #giveUp: (() => void) | undefined;
 
   constructor(visit: Visit, project: CompiledProject) {
     this.visit = visit;
+    this.#current = visit.call;
     this.project = project;
     visit.call.lease = this.#hold(() => {});
     visit.call.owner = this;
@@ -36,12 +41,14 @@ export class McpCalls {
   /** The next call, authenticated like the first. Whoever takes it ends it. */
   next(): MaybePromise<Call | GatewayError> {
     const { visit } = this;
-    if (visit.res.destroyed || visit.call.cancelled !== undefined) return this.#lateness(visit.call);
+    const isLate = visit.call.cancelled !== undefined && !this.#isWithdrawn;
+    if (visit.res.destroyed || isLate) return this.#lateness(visit.call);
     if (this.#isFirst && !visit.call.ended) {
       this.#isFirst = false;
       return visit.call;
     }
     const call = this.#another();
+    this.#current = call;
     const { authenticate } = visit.generation.config;
     const outcome = runRequest(call, [...authenticate, ...this.project.authenticate]);
     return andThen(outcome, (settled) => {
@@ -87,6 +94,13 @@ export class McpCalls {
       });
       settled.then(resolve, fail);
     });
+  }
+
+  /** The client withdraws the request that the current call belongs to. */
+  cancel(): void {
+    this.#isWithdrawn = true;
+    this.#current.cancel("client_gone");
+    this.givenUp();
   }
 
   /** Nobody waits for the answer any more, or it has taken too long: whoever is at work on it is let go. */

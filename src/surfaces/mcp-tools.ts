@@ -199,6 +199,8 @@ function callServer(server: OfferedServer, run: ToolRun): MaybePromise<RpcOutcom
       args: asked.args,
       traceparent: server.traceparent(call),
       onProgress: asked.progress,
+      onLog: asked.log,
+      logLevel: asked.logLevel,
       onStart: (giveUp) => {
         cancel = giveUp;
       },

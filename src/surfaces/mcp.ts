@@ -6,14 +6,17 @@ import { VERSION } from "../base/version.ts";
 import type { McpOffer } from "../compile/mcp.ts";
 import type { CompiledProject } from "../compile/model.ts";
 import { reject } from "../plugin/index.ts";
-import type { Visit } from "./arrival.ts";
+import type { SurfaceContext, Visit } from "./arrival.ts";
 import type { McpServer } from "./jsonrpc.ts";
 import { refusedOrigin, serveRpc } from "./jsonrpc-http.ts";
+import { RunningRequests } from "./jsonrpc-running.ts";
 import { McpCalls } from "./mcp-calls.ts";
 import { callTool, offeredTools } from "./mcp-tools.ts";
 
 /** Bridges of all projects, by what they offer: one server each, for all their calls. */
 const servers = new WeakMap<McpOffer, McpServer<McpCalls>>();
+/** Requests that are being answered, by gateway. */
+const runningOf = new WeakMap<SurfaceContext["open"], RunningRequests>();
 
 export function serveMcp(visit: Visit): void {
   const { req, res, call, generation, ctx } = visit;
@@ -25,8 +28,11 @@ export function serveMcp(visit: Visit): void {
   const serve = (project: CompiledProject): void => {
     visit.readBytes((bytes) => {
       const caller = new McpCalls(visit, project);
+      const { uuid } = call.project;
+      const requests = running(ctx).of(`${uuid} ${call.token.id}`, req.headers["mcp-session-id"]);
       serveRpc({
         ...{ server: serverOf(project), caller, req, res, bytes },
+        session: { requests, newId: () => ctx.random.uuid() },
         headers: visit.headers(),
         done: (status, thrown) => {
           if (thrown !== undefined)
@@ -39,6 +45,15 @@ export function serveMcp(visit: Visit): void {
   visit.admit(type, () => reject("internal", {}), serve);
 }
 
+function running({ open }: SurfaceContext): RunningRequests {
+  let requests = runningOf.get(open);
+  if (requests === undefined) {
+    requests = new RunningRequests();
+    runningOf.set(open, requests);
+  }
+  return requests;
+}
+
 function serverOf({ mcp: offer, ref }: CompiledProject): McpServer<McpCalls> {
   let server = servers.get(offer);
   if (server === undefined) {
@@ -46,6 +61,8 @@ function serverOf({ mcp: offer, ref }: CompiledProject): McpServer<McpCalls> {
       identity: { name: "sluice", title: ref.name, version: VERSION },
       tools: (calls) => offeredTools(offer, calls),
       call: (calls, asked) => callTool(offer, calls, asked),
+      cancel: (calls) => calls.cancel(),
+      logs: offer.servers.length > 0,
     };
     servers.set(offer, server);
   }

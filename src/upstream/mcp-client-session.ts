@@ -13,7 +13,9 @@ import {
   type JsonMap,
   LEGACY_KNOWN,
   outcomeOf,
+  refusedRequest,
   STATELESS,
+  type UpstreamLog,
   type UpstreamOutcome,
   type UpstreamProgress,
   withEnvelope,
@@ -49,12 +51,21 @@ export interface McpRequest {
   readonly more?: JsonHeaders;
   readonly traceparent?: string | undefined;
   readonly onProgress?: ((progress: UpstreamProgress) => void) | undefined;
+  readonly onLog?: ((message: UpstreamLog) => void) | undefined;
+  /** The least severe messages that `onLog` wants. */
+  readonly logLevel?: string | undefined;
   /** Handed the way to give the request up, as soon as it is under way. */
   readonly onStart?: (cancel: () => void) => void;
 }
 
 /** How the server is known to answer, or why that could not be found out. */
 type Greeting = Dialect | { readonly failed: string };
+
+/** Of what comes before the answer to a request. */
+interface Listeners {
+  readonly onProgress: (token: unknown) => McpRequest["onProgress"];
+  readonly onLog: McpRequest["onLog"];
+}
 
 interface Exchanged {
   readonly outcome: UpstreamOutcome;
@@ -140,15 +151,16 @@ export class McpSession {
     return dialect;
   }
 
-  async #exchange(
-    { method, params, named, more, traceparent, timeoutMs, onProgress, onStart }: McpRequest,
-    dialect: Dialect,
-  ): Promise<Exchanged> {
+  async #exchange(request: McpRequest, dialect: Dialect): Promise<Exchanged> {
+    const { method, params, named, more, traceparent, timeoutMs, onProgress, onLog, onStart } = request;
     const id = ++this.#lastId;
     let outcome: UpstreamOutcome | undefined;
     const onMessage = (message: JsonMap): boolean => {
       if (message["method"] !== undefined) {
-        this.#told(message, dialect, (token) => (token === id ? onProgress : undefined));
+        this.#receive(message, dialect, {
+          onProgress: (token) => (token === id ? onProgress : undefined),
+          onLog,
+        });
         return false;
       }
       // An error of a request that the server could not read names none.
@@ -157,8 +169,10 @@ export class McpSession {
       outcome = outcomeOf(message) ?? { failed: "its answer is malformed" };
       return true;
     };
-    const token = onProgress === undefined ? undefined : id;
-    const body = JSON.stringify({ jsonrpc: "2.0", id, method, params: withEnvelope(params, dialect, token) });
+    const progressToken = onProgress === undefined ? undefined : id;
+    const logLevel = onLog === undefined ? undefined : (request.logLevel ?? "debug");
+    const meta = withEnvelope(params, dialect, { progressToken, logLevel });
+    const body = JSON.stringify({ jsonrpc: "2.0", id, method, params: meta });
     const headers = {
       ...dialectHeaders(dialect, method, named),
       ...(dialect.stateless ? more : {}),
@@ -182,24 +196,25 @@ export class McpSession {
     };
   }
 
-  /** What comes before the answer: progress, a change of the tools, a question. */
-  #told(
-    { method, params, id }: JsonMap,
-    dialect: Dialect,
-    reporterOf: (token: unknown) => McpRequest["onProgress"],
-  ): void {
+  /** A message before the answer: progress, a log message, a change of the tools, a request of the server's own. */
+  #receive({ method, params, id }: JsonMap, dialect: Dialect, { onProgress, onLog }: Listeners): void {
     if (method === "notifications/tools/list_changed") return this.#options.onListChanged();
     if (method === "notifications/progress" && isMap(params)) {
       const { progressToken, progress, total, message } = params;
       if (typeof progress !== "number") return;
-      return reporterOf(progressToken)?.({
+      return onProgress(progressToken)?.({
         progress,
         ...(typeof total === "number" ? { total } : {}),
         ...(typeof message === "string" ? { message } : {}),
       });
     }
+    if (method === "notifications/message" && isMap(params)) {
+      const { level, logger, data } = params;
+      if (typeof level !== "string" || data === undefined) return;
+      return onLog?.({ level, ...(typeof logger === "string" ? { logger } : {}), data });
+    }
     if (dialect.stateless || (typeof id !== "string" && typeof id !== "number")) return;
-    const refusal = { code: -32601, message: "This client can be asked nothing." };
+    const refusal = { code: -32601, message: refusedRequest(method) };
     void this.#tell(method === "ping" ? { id, result: {} } : { id, error: refusal }, dialect);
   }
 

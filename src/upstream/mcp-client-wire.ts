@@ -36,6 +36,13 @@ export interface UpstreamProgress {
   readonly message?: string;
 }
 
+/** A log message that a tool sends while it is at work. */
+export interface UpstreamLog {
+  readonly level: string;
+  readonly logger?: string;
+  readonly data: JsonValue;
+}
+
 /** How a server is spoken to, once that is known. */
 export type Dialect =
   | { readonly stateless: true }
@@ -48,11 +55,17 @@ export function isMap(value: unknown): value is JsonMap {
 /** Params of `initialize`: this client can be asked for nothing. */
 export const INITIALIZE: JsonMap = { protocolVersion: LEGACY, capabilities: {}, clientInfo: CLIENT };
 
+export interface RequestMeta {
+  readonly progressToken: number | undefined;
+  /** Asks a stateless server for log messages; servers of other revisions send them unasked. */
+  readonly logLevel: string | undefined;
+}
+
 /** Params with what the dialect wants in every request. */
 export function withEnvelope(
   params: JsonMap,
   { stateless }: Dialect,
-  progressToken: number | undefined,
+  { progressToken, logLevel }: RequestMeta,
 ): JsonMap {
   const meta: JsonMap = {
     ...(stateless
@@ -60,6 +73,7 @@ export function withEnvelope(
           [`${META}protocolVersion`]: STATELESS,
           [`${META}clientInfo`]: CLIENT,
           [`${META}clientCapabilities`]: {},
+          ...(logLevel === undefined ? {} : { [`${META}logLevel`]: logLevel }),
         }
       : {}),
     ...(progressToken === undefined ? {} : { progressToken }),
@@ -116,6 +130,25 @@ function headerText(text: string): string {
 export function messageOf(text: string): JsonMap | undefined {
   const value = parsedValue(text);
   return isMap(value) ? value : undefined;
+}
+
+/** What servers may ask of a client that can do it, and this one cannot. */
+const CLIENT_REQUESTS: readonly JsonValue[] = [
+  ...["sampling/createMessage", "elicitation/create", "roots/list"],
+];
+
+/** Why a request of the server's own is refused. */
+export function refusedRequest(method: JsonValue | undefined): string {
+  const name = CLIENT_REQUESTS.find((known) => known === method);
+  return name === undefined ? "Method not found." : `The gateway's MCP client does not support ${name}.`;
+}
+
+/** What an incomplete result of the stateless revision asks for, by name. */
+export function wantedInput({ inputRequests }: JsonMap): string {
+  const asked = isMap(inputRequests) ? Object.values(inputRequests) : [];
+  const methods = asked.map((request) => (isMap(request) ? request["method"] : undefined));
+  const names = CLIENT_REQUESTS.filter((known) => methods.includes(known));
+  return names.length === 0 ? "more input" : names.join(", ");
 }
 
 /** The outcome that an answer's message stands for; undefined when it is malformed. */

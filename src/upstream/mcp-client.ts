@@ -9,8 +9,10 @@ import {
   isMap,
   type JsonHeaders,
   type JsonMap,
+  type UpstreamLog,
   type UpstreamOutcome,
   type UpstreamProgress,
+  wantedInput,
 } from "./mcp-client-wire.ts";
 import { scrubber } from "./scrub.ts";
 import type { Resolve } from "./ssrf.ts";
@@ -55,6 +57,9 @@ export interface UpstreamCall {
   /** Sent along as the header of that name. */
   readonly traceparent: string | undefined;
   readonly onProgress: ((progress: UpstreamProgress) => void) | undefined;
+  readonly onLog: ((message: UpstreamLog) => void) | undefined;
+  /** The least severe messages that `onLog` wants; undefined: all. */
+  readonly logLevel: string | undefined;
   /** Handed the way to give the call up, as soon as it is under way. */
   onStart(cancel: () => void): void;
 }
@@ -98,7 +103,7 @@ class Client implements McpClient {
     return this.#listing;
   }
 
-  async call({ tool, args, traceparent, onProgress, onStart }: UpstreamCall): Promise<UpstreamOutcome> {
+  async call({ tool, args, onStart, ...about }: UpstreamCall): Promise<UpstreamOutcome> {
     const known = this.#tools.find(({ name }) => name === tool);
     const outcome = await this.#session.request({
       method: "tools/call",
@@ -106,8 +111,7 @@ class Client implements McpClient {
       timeoutMs: undefined,
       named: tool,
       more: argumentHeaders(known?.inputSchema, args),
-      traceparent,
-      onProgress,
+      ...about,
       onStart,
     });
     if ("result" in outcome) return toolResult(outcome.result);
@@ -178,9 +182,10 @@ function readTool(tool: unknown): UpstreamTool | undefined {
 }
 
 /** As it came, but for the word of the stateless revision that says whether it is whole. */
-function toolResult({ resultType, content = [], ...rest }: JsonMap): UpstreamOutcome {
+function toolResult(result: JsonMap): UpstreamOutcome {
+  const { resultType, content = [], ...rest } = result;
   if (resultType !== undefined && resultType !== "complete") {
-    return { failed: "it asks for more than was sent" };
+    return { failed: `it asks for ${wantedInput(result)}, which the gateway does not support` };
   }
   return Array.isArray(content) ? { result: { content, ...rest } } : { failed: "its answer is malformed" };
 }

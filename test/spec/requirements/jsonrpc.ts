@@ -54,6 +54,12 @@ export const JSONRPC = {
     "mcp.codes.5xx": "Statuses 502, 503 and 500 are -32603.",
     "mcp.progress": "A client that asks for progress and takes events hears of it.",
     "mcp.gone": "A client that leaves, or a call out of time, ends the work on it.",
+    "mcp.cancelled":
+      "`notifications/cancelled` (up to 2025-11-25) ends the request of that client that it names, at its provider or server too.",
+    "mcp.upstream.log":
+      "Log messages of an upstream tool reach a client that takes events, from the level on that it has set.",
+    "mcp.upstream.input":
+      "Sampling, elicitation and roots are refused to upstream servers by name; -32021 is HTTP 400 in the stateless revision.",
     "mcp.upstream.tools": "Tools of upstream MCP servers are listed as `<server>__<tool>`.",
     "mcp.upstream.call": "Their calls are passed on, with progress and structured content.",
     "mcp.upstream.chain":
