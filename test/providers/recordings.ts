@@ -6,6 +6,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { parsedValue } from "../../src/plugin/index.ts";
 import {
   cutAnswer,
   type FakeUpstream,
@@ -37,6 +38,11 @@ interface Facts {
   readonly error: string | undefined;
 }
 
+/** Folders of recordings; others hold formats that are no provider's chat. */
+const PROVIDERS: ReadonlySet<string> = new Set([
+  ...["openai", "anthropic", "google", "mistral", "groq", "together", "ollama", "cohere"],
+]);
+
 const LENGTH = /^(?:length|max_tokens|MAX_TOKENS|model_length|CONTINUATION|model_context_window_exceeded)$/;
 const CALLS = /^(?:tool_calls|tool_use|TOOL_CALL|function_call)$/;
 const STOP = /^(?:stop|end_turn|stop_sequence|STOP|eos|COMPLETE|STOP_SEQUENCE|pause_turn)$/;
@@ -47,7 +53,7 @@ if (folder === undefined || !existsSync(folder)) {
   process.exit(64);
 }
 const recordings = readdirSync(folder, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
+  .filter((entry) => entry.isDirectory() && PROVIDERS.has(entry.name))
   .flatMap(({ name }) => recordingsOf(join(folder, name), name));
 const closers: (() => Promise<void>)[] = [];
 const upstream = await fakeUpstream();
@@ -76,9 +82,11 @@ process.exitCode = faults === 0 ? 0 : 1;
 
 function recordingsOf(path: string, provider: string): Recording[] {
   return readdirSync(path)
-    .filter((file) => /\.(?:json|sse|ndjson)$/.test(file) && !file.endsWith(".meta.json"))
+    .filter(
+      (file) => /\.(?:json|sse|ndjson)$/.test(file) && existsSync(join(path, `${nameOf(file)}.meta.json`)),
+    )
     .map((file) => {
-      const name = file.replace(/\.\w+$/, "");
+      const name = nameOf(file);
       const meta: unknown = JSON.parse(readFileSync(join(path, `${name}.meta.json`), "utf8"));
       const headers = Object.entries(at(meta, "headers") ?? {}).filter(
         ([key]) =>
@@ -95,6 +103,10 @@ function recordingsOf(path: string, provider: string): Recording[] {
         expected: at(meta, "expected"),
       };
     });
+}
+
+function nameOf(file: string): string {
+  return file.replace(/\.\w+$/, "");
 }
 
 function configFor(all: readonly Recording[], { url }: FakeUpstream): Parameters<typeof startGateway>[1] {
@@ -140,7 +152,7 @@ async function factsOf({ call, stream }: Harness, { provider, streams }: Recordi
     const opened = await stream(ask, { slug: provider });
     const events = await opened.rest();
     if (opened.status === 200) return streamedFacts(events);
-    return refused(opened.status, JSON.parse(opened.remainder));
+    return refused(opened.status, parsedValue(opened.remainder));
   }
   const { status, json } = await call(ask, { slug: provider });
   if (status !== 200) return refused(status, json);
@@ -257,7 +269,9 @@ function functionOf(call: unknown): { name: unknown; arguments: unknown } {
 /** Arguments of nothing are an empty object. */
 function parsed(value: unknown): unknown {
   if (typeof value !== "string") return value;
-  return value === "" || value === "null" ? {} : JSON.parse(value);
+  if (value === "" || value === "null") return {};
+  // Arguments that are not JSON differ from every expectation.
+  return parsedValue(value) ?? { notJson: value };
 }
 
 function messageOf(error: unknown): string {
