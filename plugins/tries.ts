@@ -116,6 +116,10 @@ export class Tries {
     const detail = this.#failures.length > 1 ? this.#failures.join("; ") : undefined;
     if (failed.internal === true) return this.#internal(target, failed);
     const extras = { cause: failed.cause ?? failed, ...(detail === undefined ? {} : { detail }) };
+    if (failed.isLocal === true) {
+      const reason = `${target.label}: ${failed.reason}`;
+      return reject("provider_busy", { reason }, { ...extras, retryAfterSeconds: 1 });
+    }
     return reject("provider_failed", { reason: `${target.label} ${said}` }, extras);
   }
 
@@ -136,7 +140,7 @@ export class Tries {
 
   /** What a failure says of the target's health. One of our own making, or nobody's, says nothing. */
   #judge(target: Target, failed: ProviderFailure): void {
-    const isOurs = failed === INACTIVE || failed.internal === true;
+    const isOurs = failed === INACTIVE || failed.internal === true || failed.isLocal === true;
     if (isOurs || this.x.ended) this.#circuits.abandoned(target, this);
     else if (failed.movesOn) this.#circuits.failed(target, this);
     else this.#circuits.succeeded(target);

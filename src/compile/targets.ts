@@ -117,6 +117,7 @@ function providerFor(
   const options = optionsOf(context, plugin, credential);
   const timeoutMs = settings?.timeout_ms ?? 60_000;
   const firstByteTimeoutMs = settings?.first_byte_timeout_ms ?? 30_000;
+  const connectionsMax = settings?.max_connections ?? 16_384;
   const key = {
     name: credential?.name,
     apiKey: credential?.api_key,
@@ -124,6 +125,7 @@ function providerFor(
     options,
     timeoutMs,
     firstByteTimeoutMs,
+    connectionsMax,
   };
   return context.lease.take<Provider>(plugin, key, {
     async make() {
@@ -142,6 +144,7 @@ function providerFor(
       const provider = wireProvider(format, spoken, await context.upstream(), {
         timeoutMs,
         firstByteTimeoutMs,
+        connectionsMax,
         traceparent: context.platform.traces?.traceparent,
         received: context.platform.received,
       });

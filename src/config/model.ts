@@ -91,6 +91,7 @@ export interface ProviderConfig {
   readonly base_url: string | null;
   readonly timeout_ms: number;
   readonly first_byte_timeout_ms: number;
+  readonly max_connections: number;
   readonly options: Readonly<Record<string, unknown>>;
 }
 

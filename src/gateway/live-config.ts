@@ -7,6 +7,7 @@ import { CompileError } from "../compile/context.ts";
 import { InstancePool } from "../compile/instances.ts";
 import type { Diagnostic } from "../config/diagnostic.ts";
 import type { ResolvedConfig } from "../config/model.ts";
+import { registerConnectionMetrics } from "../record/metrics-connections.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import { ConfigError, setupDiagnostic } from "./config-error.ts";
 import { LiveGeneration } from "./generation.ts";
@@ -172,9 +173,11 @@ export class LiveConfig {
   }
 
   #upstreamClient(): Promise<UpstreamClient> {
-    this.#upstream ??= import("../upstream/client.ts").then(({ createUpstreamClient }) =>
-      createUpstreamClient({ clock: this.#rt.clock }),
-    );
+    this.#upstream ??= import("../upstream/client.ts").then(({ createUpstreamClient }) => {
+      const client = createUpstreamClient({ clock: this.#rt.clock });
+      registerConnectionMetrics(this.#rt.metrics, client);
+      return client;
+    });
     return this.#upstream;
   }
 }

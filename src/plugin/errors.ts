@@ -101,6 +101,7 @@ export const ERRORS = {
   session_messages: { status: 422, message: "Session limit reached: <n> messages, maximum <max>." },
   session_tokens: { status: 422, message: "Session limit reached: <n> tokens, maximum <max>." },
   provider_failed: { status: 502, message: "Provider call failed: <reason>" },
+  provider_busy: { status: 503, message: "Provider call refused: <reason>" },
   provider_disabled: { status: 503, message: "Provider '<key>' is disabled in this gateway." },
 
   // The proxy.

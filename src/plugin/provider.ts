@@ -25,6 +25,11 @@ export interface ProviderFailure {
    * @since 0.2.0
    */
   readonly internal?: true;
+  /**
+   * The gateway's own limit refused the attempt, and nothing was sent: it says nothing about the provider's health, and the
+   * client is answered 503. @since 0.2
+   */
+  readonly isLocal?: boolean;
   /** For the log only. */
   readonly cause?: unknown;
 }

@@ -14,8 +14,8 @@ import { headerLines, outgoing, requestStart } from "./outgoing.ts";
 
 /** Why no answer, or only part of one, came. */
 export interface UpstreamError {
-  /** `fault`: what the answer was handed to has thrown. */
-  readonly kind: "timeout" | "unreachable" | "reset" | "protocol" | "fault";
+  /** `exhausted`: all connections are in use, and nothing was sent. `fault`: what the answer was handed to has thrown. */
+  readonly kind: "timeout" | "unreachable" | "reset" | "protocol" | "exhausted" | "fault";
   /** In short, for people: `timed out after 30000 ms`, `unreachable`. */
   readonly reason: string;
   /** For the log only. */
@@ -46,6 +46,10 @@ export interface UpstreamLimits {
   /** The whole call. */
   readonly totalTimeoutMs: number;
   readonly bodyBytesMax: number;
+  /** Connections to the host beyond which the call fails at once as `exhausted`. Default: it waits, see `UpstreamOptions`. */
+  readonly connectionsMax?: number;
+  /** The request may go out once more when it crossed the close of an idle connection. Default: false. */
+  readonly isRepeatable?: boolean;
   /** W3C trace context, sent along. */
   readonly traceparent?: string;
 }
@@ -59,13 +63,24 @@ export interface UpstreamCall {
 
 export interface UpstreamClient {
   send(request: WireRequest, handler: UpstreamHandler, limits: UpstreamLimits): UpstreamCall;
+  /** Of each host that has been asked, at most 256. */
+  connections(): readonly HostConnections[];
   /** Waits for running calls, then closes all connections. */
   close(): Promise<void>;
 }
 
+export interface HostConnections {
+  /** With its port where it is not the usual one. */
+  readonly host: string;
+  readonly inUse: number;
+  readonly idle: number;
+  /** Calls that failed as `exhausted`. */
+  readonly exhausted: number;
+}
+
 export interface UpstreamOptions {
   readonly clock: Clock;
-  /** Default 4096. Calls beyond it wait, as many again; further ones fail as unreachable. */
+  /** Default 16,384. Calls beyond it wait, as many again; further ones fail as exhausted. */
   readonly connectionsPerOrigin?: number;
   /** Certificates to trust, PEM, in place of the system's; for tests. */
   readonly ca?: string;
@@ -77,7 +92,8 @@ export interface UpstreamOptions {
 
 const ORIGINS_MAX = 256;
 const ROUTES_MAX = 2048;
-const CONNECTIONS = 4096;
+/** As many as there may be open calls. */
+const CONNECTIONS = 16_384;
 const KEEP_MS_MAX = 600_000;
 const NO_CALL: UpstreamCall = { pause() {}, resume() {}, cancel() {} };
 
@@ -130,6 +146,10 @@ class OriginClient implements UpstreamClient {
     return call;
   }
 
+  connections(): readonly HostConnections[] {
+    return [...this.#origins.values()].map((origin) => origin.connections());
+  }
+
   async close(): Promise<void> {
     this.#origins.clear();
     await Promise.all(this.#closing);
@@ -153,7 +173,8 @@ class OriginClient implements UpstreamClient {
     if (address === undefined) return undefined;
     const { connectionsPerOrigin = CONNECTIONS, keepMsMax = KEEP_MS_MAX, lookup } = this.#options;
     const connect = connector(address, { trust: () => this.#trust(), lookup });
-    const origin = new Origin(connect, this.#deadlines, { connectionsMax: connectionsPerOrigin, keepMsMax });
+    const limits = { connectionsMax: connectionsPerOrigin, keepMsMax };
+    const origin = new Origin(route.url.host, connect, this.#deadlines, limits);
     this.#origins.set(route.origin, origin);
     return origin;
   }

@@ -1,9 +1,9 @@
 /**
  * One connection to a provider: one call on it at a time, kept for the next one when its answer leaves it fit for that.
  *
- * A request is written once and never again, not even when a kept connection turns out to be gone: nobody can tell
- * whether the provider has begun to work on it, and a prompt is paid for each time (RFC 9112 section 9.3.1 leaves only
- * idempotent methods to be repeated). Stage `call` moves on to its next target instead.
+ * A prompt is paid for each time that a provider works on it, so a request is written once (RFC 9112 section 9.3.1), with
+ * one exception: a connection that had been idle and is closed right after the request was written, before a byte of an
+ * answer, was closed by the other side as unused. Then the request goes out once more, on a new connection.
  */
 import type { Socket } from "node:net";
 import { writeInTurn } from "../base/turn.ts";
@@ -19,6 +19,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const KEEP_MS = 30_000;
 /** Before the provider's own time is over, so that no request crosses its goodbye. */
 const KEEP_MARGIN_MS = 1_000;
+/** So long a request and the other side's close may be on their way towards each other. */
+const CROSSING_MS = 250;
 
 export class Connection implements Dated, SocketEvents {
   watchIndex = 0;
@@ -30,6 +32,8 @@ export class Connection implements Dated, SocketEvents {
   /** End of the connecting, or of the waiting for another call. */
   #dueMs: number;
   #gone = false;
+  /** When the request of the call was written to the connection, which had been idle; undefined: it may not be repeated. */
+  #reusedAtMs: number | undefined;
 
   /** Opens it, for this call. */
   constructor(origin: Origin, call: OpenCall) {
@@ -47,6 +51,7 @@ export class Connection implements Dated, SocketEvents {
     this.#call = call;
     call.attach(this);
     this.#dueMs = Number.POSITIVE_INFINITY;
+    this.#reusedAtMs = call.isRepeatable ? this.#origin.deadlines.clock.monotonicMs() : undefined;
     this.#write(call);
     return true;
   }
@@ -87,6 +92,10 @@ export class Connection implements Dated, SocketEvents {
       this.drop();
       return;
     }
+    if (this.#reusedAtMs !== undefined) {
+      this.#reusedAtMs = undefined;
+      call.forgetRequest();
+    }
     const headBefore = parser.headComplete;
     const sound = parser.read(READ_BUFFER, length);
     if (!headBefore && parser.headComplete) call.onHead(parser.head);
@@ -117,7 +126,7 @@ export class Connection implements Dated, SocketEvents {
   #write(call: OpenCall): void {
     const write = (): void => {
       // None is left of a call that has been given up meanwhile.
-      const request = call.takeRequest();
+      const request = call.takeRequest(this.#reusedAtMs === undefined);
       if (request !== undefined) this.#socket.write(request.text, request.encoding);
     };
     writeInTurn(write, this, Connection.#writeFailed);
@@ -157,7 +166,17 @@ export class Connection implements Dated, SocketEvents {
     const call = this.#call;
     this.#call = undefined;
     this.#origin.deadlines.delete(this);
+    if (error?.kind === "reset" && call !== undefined && this.#hasCrossed()) {
+      this.#origin.replace(this, call);
+      return;
+    }
     this.#origin.lose(this);
     if (error !== undefined) call?.onLost(error);
+  }
+
+  /** The other side closed it as idle while the request was on its way. */
+  #hasCrossed(): boolean {
+    if (this.#reusedAtMs === undefined) return false;
+    return this.#origin.deadlines.clock.monotonicMs() - this.#reusedAtMs <= CROSSING_MS;
   }
 }

@@ -9,7 +9,7 @@ import type { ResponseHead } from "./response-head.ts";
 export class OpenCall implements UpstreamCall, Dated {
   watchIndex = 0;
   readonly #origin: Origin;
-  /** Until it is sent: a stream that lasts for minutes must not keep its prompt a second time. */
+  /** Until it cannot be sent again: a stream that lasts for minutes must not keep its prompt a second time. */
   #request: Outgoing | undefined;
   readonly #handler: UpstreamHandler;
   readonly #limits: UpstreamLimits;
@@ -38,10 +38,24 @@ export class OpenCall implements UpstreamCall, Dated {
     if (this.#paused) connection.pause();
   }
 
-  takeRequest(): Outgoing | undefined {
+  get connectionsMax(): number | undefined {
+    return this.#limits.connectionsMax;
+  }
+
+  get isRepeatable(): boolean {
+    return this.#limits.isRepeatable === true;
+  }
+
+  /** `isLast`: it will not be asked for again. */
+  takeRequest(isLast: boolean): Outgoing | undefined {
     const request = this.#request;
-    this.#request = undefined;
+    if (isLast) this.#request = undefined;
     return request;
+  }
+
+  /** The provider has begun to answer: the request is not sent again. */
+  forgetRequest(): void {
+    this.#request = undefined;
   }
 
   pause(): void {

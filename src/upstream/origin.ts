@@ -2,7 +2,7 @@
  * The connections to one origin, one call on each at a time. Free ones are a stack: the next call gets the warmest in
  * constant time. Bounded, and so is who waits.
  */
-
+import type { HostConnections } from "./client.ts";
 import type { Connector } from "./connect.ts";
 import { Connection } from "./connection.ts";
 import type { Deadlines } from "./deadlines.ts";
@@ -18,14 +18,22 @@ export class Origin {
   readonly connect: Connector;
   readonly deadlines: Deadlines;
   readonly keepMsMax: number;
+  readonly #host: string;
   readonly #connectionsMax: number;
   readonly #free: Connection[] = [];
   /** As many at most as there are connections. */
   readonly #waiting: OpenCall[] = [];
   #connections = 0;
+  #exhausted = 0;
   #closed: (() => void) | undefined;
 
-  constructor(connect: Connector, deadlines: Deadlines, { connectionsMax, keepMsMax }: OriginLimits) {
+  constructor(
+    host: string,
+    connect: Connector,
+    deadlines: Deadlines,
+    { connectionsMax, keepMsMax }: OriginLimits,
+  ) {
+    this.#host = host;
     this.connect = connect;
     this.deadlines = deadlines;
     this.#connectionsMax = connectionsMax;
@@ -37,9 +45,26 @@ export class Origin {
       if (free.run(call)) return;
       free.drop();
     }
-    if (this.#connections < this.#connectionsMax) this.#open(call);
-    else if (this.#waiting.length < this.#connectionsMax) this.#waiting.push(call);
-    else call.onLost({ kind: "unreachable", reason: "unreachable", cause: new Error("too many calls") });
+    const { connectionsMax = this.#connectionsMax } = call;
+    if (this.#connections < connectionsMax) this.#open(call);
+    else if (call.connectionsMax === undefined && this.#waiting.length < connectionsMax)
+      this.#waiting.push(call);
+    else {
+      this.#exhausted++;
+      const reason = `all ${connectionsMax} connections are in use`;
+      call.onLost({ kind: "exhausted", reason, cause: new Error(`${reason}: ${this.#host}`) });
+    }
+  }
+
+  /** Opens a connection in the place of one that is lost, for the call that it had. */
+  replace(lost: Connection, call: OpenCall): void {
+    this.#remove(lost);
+    new Connection(this, call);
+  }
+
+  connections(): HostConnections {
+    const idle = this.#free.length;
+    return { host: this.#host, inUse: this.#connections - idle, idle, exhausted: this.#exhausted };
   }
 
   /** Its answer is complete, and it may be used again. */
@@ -55,8 +80,7 @@ export class Origin {
   /** It is no more. */
   lose(connection: Connection): void {
     this.#connections--;
-    const at = this.#free.lastIndexOf(connection);
-    if (at >= 0) this.#free.splice(at, 1);
+    this.#remove(connection);
     const next = this.#waiting.shift();
     if (next !== undefined) this.#open(next);
     this.#reportClosed();
@@ -75,6 +99,11 @@ export class Origin {
       for (const free of [...this.#free]) free.drop();
       this.#reportClosed();
     });
+  }
+
+  #remove(connection: Connection): void {
+    const at = this.#free.lastIndexOf(connection);
+    if (at >= 0) this.#free.splice(at, 1);
   }
 
   #open(call: OpenCall): void {

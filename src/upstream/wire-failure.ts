@@ -38,6 +38,7 @@ export function lostFailure(error: UpstreamError, status: number): ProviderFailu
     reason,
     movesOn: true,
     accepted: isSuccess(status),
+    ...(error.kind === "exhausted" && { isLocal: true }),
     cause,
   });
 }

@@ -15,6 +15,8 @@ export interface WireSettings {
   readonly timeoutMs: number;
   /** To the head of the answer. */
   readonly firstByteTimeoutMs: number;
+  /** Connections to the provider's host. */
+  readonly connectionsMax: number;
   /** The `traceparent` to send. Default: the client's own goes on (CONTRACT section 3). */
   readonly traceparent?: (x: Exchange) => string | undefined;
   /** Told of bytes of an answer that is kept whole until its call ends. */
@@ -35,6 +37,8 @@ export function wireProvider(
     // Models think for minutes between two words: only the whole call's time bounds the silence.
     idleTimeoutMs: settings.timeoutMs,
     totalTimeoutMs: settings.timeoutMs,
+    connectionsMax: settings.connectionsMax,
+    isRepeatable: true,
   };
   const whole: UpstreamLimits = { ...timeouts, bodyBytesMax: ANSWER_BYTES_MAX };
   const streamed: UpstreamLimits = { ...timeouts, bodyBytesMax: STREAM_BYTES_MAX };

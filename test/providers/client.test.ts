@@ -251,8 +251,8 @@ test("calls beyond the connections wait in turn, and beyond that are refused", a
   const running = [ask(client, upstream.url), ask(client, upstream.url)];
   const waiting = [ask(client, upstream.url), ask(client, upstream.url)];
   assert.deepEqual(await failureOf(ask(client, upstream.url)), {
-    kind: "unreachable",
-    reason: "unreachable",
+    kind: "exhausted",
+    reason: "all 2 connections are in use",
   });
   await upstream.received(2);
   assert.equal(upstream.requests.length, 2);
@@ -260,6 +260,23 @@ test("calls beyond the connections wait in turn, and beyond that are refused", a
   const bodies = await Promise.all(waiting.map(async ({ over }) => (await over).body));
   assert.deepEqual(bodies.sort(), ["fourth", "third"]);
   for (const { over } of running) assert.equal((await over).error, undefined);
+});
+
+test("a call with a limit of its own does not wait, and idle connections are no hindrance", async (t) => {
+  const { client, upstream } = await bench(t);
+  const host = new URL(upstream.url).host;
+  const limited = { ...LIMITS, connectionsMax: 1 };
+  const first = handPlayedStream();
+  upstream.answer(first.answer, jsonAnswer("second"));
+  const running = ask(client, upstream.url, limited);
+  await first.opened;
+  const refused = await failureOf(ask(client, upstream.url, limited));
+  assert.deepEqual(refused, { kind: "exhausted", reason: "all 1 connections are in use" });
+  assert.deepEqual(client.connections(), [{ host, inUse: 1, idle: 0, exhausted: 1 }]);
+  await first.end();
+  await running.over;
+  assert.deepEqual(client.connections(), [{ host, inUse: 0, idle: 1, exhausted: 1 }]);
+  assert.equal((await ask(client, upstream.url, limited).over).body, '"second"'.replaceAll('"', ""));
 });
 
 test("a call given up while it waits is never sent, and makes room for another", async (t) => {

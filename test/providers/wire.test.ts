@@ -42,11 +42,8 @@ async function bench(t: TestContext): Promise<Bench> {
   // openai's setup gives a WireFormat, always.
   const format = (await openai.setup({}, hostWith(clock))) as WireFormat;
   const credential = { name: "main", apiKey: KEY, baseUrl: upstream.url };
-  return {
-    clock,
-    upstream,
-    provider: wireProvider(format, credential, client, { timeoutMs: 60_000, firstByteTimeoutMs: 30_000 }),
-  };
+  const settings = { timeoutMs: 60_000, firstByteTimeoutMs: 30_000, connectionsMax: 100 };
+  return { clock, upstream, provider: wireProvider(format, credential, client, settings) };
 }
 
 async function failed(provider: Provider, clock: VirtualClock): Promise<Partial<ProviderFailure>> {

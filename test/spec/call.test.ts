@@ -70,14 +70,16 @@ verifies(
     });
     for (const [name, answer] of Object.entries(MOVES_ON)) {
       const asked = g.provider.requests.length;
-      g.provider.answer(answer, jsonAnswer(completion("From the second.", { model: "gpt-4o" })));
+      // A connection that closes at once, having been idle, is taken for an idle one that was closed: asked once more.
+      const answers = name === "reset" ? [answer, answer] : [answer];
+      g.provider.answer(...answers, jsonAnswer(completion("From the second.", { model: "gpt-4o" })));
       const reply = await g.call(hello);
       assert.equal(assertAnswered(reply), "From the second.", name);
       assert.equal(at(reply.json, "model"), "gpt-4o");
       const bodies = g.provider.requests.slice(asked).map(({ body }): unknown => JSON.parse(body));
       assert.deepEqual(
         bodies.map((body) => at(body, "model")),
-        ["gpt-4o-mini", "gpt-4o"],
+        [...answers.map(() => "gpt-4o-mini"), "gpt-4o"],
         name,
       );
       for (const body of bodies) {
@@ -85,7 +87,7 @@ verifies(
         assert.equal(at(body, "top_p"), 0.4);
         assert.equal(at(body, "max_completion_tokens") ?? at(body, "max_tokens"), 77);
       }
-      assert.deepEqual(at(bodies[0], "messages"), at(bodies[1], "messages"));
+      assert.deepEqual(at(bodies[0], "messages"), at(bodies.at(-1), "messages"));
       // An answer of the first, so that its circuit stays closed.
       g.provider.says("Yes.");
       assert.equal(assertAnswered(await g.call(hello)), "Yes.");

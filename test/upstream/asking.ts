@@ -12,6 +12,7 @@ export const LIMITS: UpstreamLimits = {
   idleTimeoutMs: 60_000,
   totalTimeoutMs: 300_000,
   bodyBytesMax: 100_000_000,
+  isRepeatable: true,
 };
 
 export interface Heard {

@@ -160,13 +160,61 @@ test("an idle connection that the provider closes is not used again", async (t) 
   assert.equal(lab.upstream.connectionsMade(), 2);
 });
 
-test("a request that crosses the provider's goodbye fails, and is never sent twice", async (t) => {
+for (const way of ["end", "reset"] as const) {
+  test(`a request that crosses the provider's close goes out once more, on a new connection (${way})`, async (t) => {
+    const lab = await bench(t);
+    const peer = await answered(lab, whole("ok"));
+    const asked = ask(lab.client, lab.upstream.url, { body: '{"a":1}' });
+    if (way === "end") peer.socket.end();
+    else peer.reset();
+    const second = await lab.upstream.connection();
+    assert.match(await second.request(), /^POST .*\{"a":1\}$/s);
+    await second.send(whole("again"));
+    assert.deepEqual([(await asked.over).error, asked.heard.body], [undefined, "again"]);
+    assert.deepEqual(lab.client.connections(), [
+      { host: `localhost:${lab.upstream.port}`, inUse: 0, idle: 1, exhausted: 0 },
+    ]);
+  });
+}
+
+test("a request is sent a second time once, and not on a connection that was new", async (t) => {
   const lab = await bench(t);
   const peer = await answered(lab, whole("ok"));
   const asked = ask(lab.client, lab.upstream.url);
   peer.reset();
+  const second = await lab.upstream.connection();
+  await second.request();
+  second.reset();
   assert.deepEqual(await failureOf(asked), NO_ANSWER);
-  assert.equal(lab.upstream.connectionsMade(), 1);
+  assert.equal(lab.upstream.connectionsMade(), 2);
+});
+
+test("a request is not sent again once the answer has begun, or when the provider had time to read it", async (t) => {
+  const lab = await bench(t);
+  const begun = await answered(lab, whole("ok"));
+  const asked = ask(lab.client, lab.upstream.url);
+  await begun.request();
+  await begun.send("HTTP/1.1 2");
+  begun.socket.end();
+  assert.deepEqual(await failureOf(asked), NO_ANSWER);
+  const slow = await answered(lab, whole("ok"));
+  const late = ask(lab.client, lab.upstream.url);
+  await slow.request();
+  lab.clock.advance(251);
+  slow.reset();
+  assert.deepEqual(await failureOf(late), NO_ANSWER);
+  assert.equal(lab.upstream.connectionsMade(), 2);
+});
+
+test("a request that crosses the close and is given up is not sent again", async (t) => {
+  const lab = await bench(t);
+  const peer = await answered(lab, whole("ok"));
+  const asked = ask(lab.client, lab.upstream.url);
+  asked.call.cancel();
+  peer.reset();
+  await peer.closed;
+  await answered(lab, whole("next"));
+  assert.equal(lab.upstream.connectionsMade(), 2);
 });
 
 for (const [what, fields, keptMs] of [

@@ -139,6 +139,12 @@ export const providers = mapOf(
     ),
     timeout_ms: milliseconds("Longest whole call of this provider.", 60_000),
     first_byte_timeout_ms: milliseconds("Longest wait for the first byte.", 30_000),
+    max_connections: integer(
+      "Connections to one host of the provider; a call that would need another is answered 503, or goes to its next target.",
+      1,
+      65_535,
+      { default: 16_384 },
+    ),
     options: mapOf("Options of the provider's plugin, for all credentials.", true),
   }),
   { examples: [{ openai: { timeout_ms: 30_000 } }] },

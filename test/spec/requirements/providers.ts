@@ -64,6 +64,8 @@ export const PROVIDERS = {
     "provider.breaker.open": "After 5 failures in a row a target is skipped for 30 s.",
     "provider.breaker.trial": "After 30 s one trial call decides.",
     "provider.breaker.last": "The last target left is never skipped.",
+    "provider.connections":
+      "Beyond `providers.<key>.max_connections` an attempt is refused: the next target is asked, else 503; the breaker does not count it, and metrics show it.",
     "provider.keep-alive": "Calls to one origin share connections.",
   }),
 };
