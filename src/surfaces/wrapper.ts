@@ -10,11 +10,12 @@ import type { Call } from "../pipeline/call.ts";
 import { runChat } from "../pipeline/chat.ts";
 import type { ClosingAnswer, EventOutlet, Reply } from "../pipeline/reply.ts";
 import type { CallOptions, ChatResult, GatewayError, Message, Usage } from "../plugin/index.ts";
-import { charactersOf, isGatewayError, reject, STAGES } from "../plugin/index.ts";
+import { charactersOf, isGatewayError, reject } from "../plugin/index.ts";
 import type { Visit } from "./arrival.ts";
 import { closingEvents, completionOf, wholeAsEvents } from "./wrapper-answer.ts";
 import { readWrapperBody, type WrapperInput } from "./wrapper-body.ts";
 import { embeddingsOf, readEmbeddingsBody } from "./wrapper-embeddings.ts";
+import { refusedUnjudgeable } from "./wrapper-judgeable.ts";
 
 /** Answers `POST …/v1/chat/completions`. */
 export function serveCompletions(visit: Visit): void {
@@ -23,8 +24,8 @@ export function serveCompletions(visit: Visit): void {
     if (isGatewayError(input)) return visit.refuse(input);
     const endpoint = project.aliases.get(input.model);
     if (endpoint === undefined) return visit.refuse(reject("alias_not_found", { alias: input.model }));
-    const unjudged = unjudgedMember(endpoint, input.messages);
-    if (unjudged !== undefined) return visit.refuse(reject("forbidden_field", { field: unjudged }));
+    const refusal = refusedUnjudgeable(endpoint, input);
+    if (refusal !== undefined) return visit.refuse(refusal);
     // Several answers come one after the other only where each is whole.
     const stream = input.stream && (input.options.n ?? 1) === 1;
     begin(visit.call, endpoint, { body, ...input, stream });
@@ -72,23 +73,6 @@ function begin(call: Call, endpoint: CompiledEndpoint, { body, messages, options
   call.receivedCharacters = charactersOf(messages);
   call.options = options;
   call.stream = stream;
-}
-
-const GUARD = STAGES.indexOf("guard");
-
-/** Members that can say nothing. */
-const HARMLESS: ReadonlySet<string> = new Set(["name", "role"]);
-
-/** Members of messages that only a provider understands go past guardrails: where some stand, they are not passed on. */
-function unjudgedMember(endpoint: CompiledEndpoint, messages: readonly Message[]): string | undefined {
-  if (!endpoint.request.some(({ stage }) => stage === GUARD)) return undefined;
-  for (const [n, { content, extra }] of messages.entries()) {
-    for (const member in extra) if (!HARMLESS.has(member)) return `messages[${n}].${member}`;
-    if (typeof content === "string") continue;
-    for (const [at, part] of content.entries())
-      for (const member in part.extra) return `messages[${n}].content[${at}].${member}`;
-  }
-  return undefined;
 }
 
 class CompletionReply implements Reply {
