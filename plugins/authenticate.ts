@@ -1,8 +1,9 @@
 /**
  * Stage authenticate: who calls, for which project, with which scope. Runs before a byte of the body is read. Tokens
- * are known by their SHA-256 alone, found in a map, so that no cost grows with their number.
+ * are known by their SHA-256 alone, found in a map, so that no cost grows with their number; the time of a lookup says
+ * something of the hash of a guess, and nothing of a token.
  */
-import { hash, timingSafeEqual } from "node:crypto";
+import { hash } from "node:crypto";
 import { definePlugin, type Exchange, reject, type Scope, type TokenRef } from "sluice/plugin";
 
 interface TokenOptions {
@@ -24,15 +25,12 @@ interface Options {
 }
 
 interface KnownToken {
-  readonly digest: Buffer;
   readonly isActive: boolean;
   readonly expiresAtMs: number;
   readonly ref: TokenRef;
 }
 
 const BEARER = /^Bearer +(\S+)$/i;
-/** The digest of the token at hand, while it is compared: a new buffer for each would cost more than the hash. */
-const presented = Buffer.alloc(32);
 const PREFIXES = ["gw_live_", "gw_test_"];
 
 export default definePlugin<Options>({
@@ -44,9 +42,7 @@ export default definePlugin<Options>({
   setup({ tokens }, host) {
     const known = new Map<string, KnownToken>();
     for (const token of tokens) {
-      const digest = Buffer.from(token.sha256, "hex");
-      known.set(digest.toString("latin1"), {
-        digest,
+      known.set(Buffer.from(token.sha256, "hex").toString("latin1"), {
         isActive: token.is_active,
         expiresAtMs: token.expires_at ?? Number.POSITIVE_INFINITY,
         ref: {
@@ -70,14 +66,8 @@ export default definePlugin<Options>({
 
         const digest = hash("sha256", token, "binary");
         const entry = known.get(digest);
-        presented.write(digest, "latin1");
         // An expired token is answered like a revoked one (CONTRACT section 3).
-        if (
-          entry === undefined ||
-          !timingSafeEqual(entry.digest, presented) ||
-          !entry.isActive ||
-          entry.expiresAtMs <= host.clock.nowMs()
-        ) {
+        if (entry === undefined || !entry.isActive || entry.expiresAtMs <= host.clock.nowMs()) {
           return reject("token_invalid", {});
         }
         x.token = entry.ref;

@@ -176,6 +176,10 @@ export const CODES = {
   },
 
   // Plugins at work.
+  E0323: {
+    title: "control plane unreachable",
+    explanation: "`control_plane.listener` is `admin` and the admin listener is disabled.",
+  },
   E0900: {
     title: "plugin not set up",
     explanation: "A plugin accepted its options and failed when it was set up with them.",

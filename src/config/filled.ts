@@ -23,7 +23,14 @@ export interface FilledConfig
   readonly plugins: readonly string[];
   readonly providers: Readonly<Record<string, ProviderConfig>>;
   readonly prices: readonly FilledPrice[];
-  readonly control_plane: { readonly tokens: readonly { readonly name?: string; readonly hash?: string }[] };
+  readonly control_plane: {
+    readonly tokens: readonly {
+      readonly name?: string;
+      readonly hash?: string;
+      readonly expires_at: string | null;
+    }[];
+    readonly listener: "public" | "admin";
+  };
   readonly projects: readonly FilledProject[];
 }
 

@@ -28,7 +28,10 @@ export interface ResolvedConfig {
   readonly plugins: readonly PluginModule[];
   readonly providers: Readonly<Record<string, ProviderConfig>>;
   readonly prices: readonly PriceConfig[];
-  readonly control_plane: { readonly tokens: readonly { readonly name: string; readonly hash: string }[] };
+  readonly control_plane: {
+    readonly tokens: readonly ControlTokenConfig[];
+    readonly listener: "public" | "admin";
+  };
   readonly projects: readonly ProjectConfig[];
 }
 
@@ -52,6 +55,16 @@ export interface AdminConfig {
   readonly enabled: boolean;
   readonly host: string;
   readonly port: number;
+  /** `sha256:` and 64 hex digits; null: `/metrics` needs no token. */
+  readonly metrics_token: string | null;
+}
+
+export interface ControlTokenConfig {
+  readonly name: string;
+  /** `sha256:` and 64 hex digits in lower case. */
+  readonly hash: string;
+  /** Unix milliseconds. */
+  readonly expires_at: number | null;
 }
 
 export interface StateConfig {

@@ -64,9 +64,11 @@ export function resolveConfig(resolvable: Resolvable): ResolvedConfig {
       cached_input: usd(tree, price, "cached_input"),
     })),
     control_plane: {
-      tokens: config.control_plane.tokens.map(({ name = "", hash = "" }) => ({
+      listener: config.control_plane.listener,
+      tokens: config.control_plane.tokens.map(({ name = "", hash = "", expires_at }) => ({
         name,
         hash: hash.toLowerCase(),
+        expires_at: expires_at === null ? null : Date.parse(expires_at),
       })),
     },
     projects: config.projects.map((project) => resolveProject(project, resolution)),

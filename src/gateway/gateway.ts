@@ -16,6 +16,7 @@ import type { MaybePromise, MetricFamily, StateStore } from "../plugin/index.ts"
 import { andThen } from "../plugin/index.ts";
 import { adminPlane } from "../surfaces/admin.ts";
 import type { SurfaceContext } from "../surfaces/arrival.ts";
+import { AuthFailures } from "../surfaces/auth-failures.ts";
 import { controlPlane } from "../surfaces/control.ts";
 import type { Readiness } from "../surfaces/health.ts";
 import { dataPlane } from "../surfaces/routes.ts";
@@ -92,7 +93,8 @@ class RunningGateway implements Gateway, SurfaceContext {
   readonly rt: GatewayPlatform;
   readonly random: GatewayPlatform["random"];
   readonly open: OpenCalls;
-  readonly control: RequestHandler;
+  readonly authFailures: AuthFailures;
+  readonly #control: RequestHandler;
   draining = false;
 
   readonly #started: ResolvedConfig;
@@ -135,7 +137,11 @@ class RunningGateway implements Gateway, SurfaceContext {
         platform.log.error({ err: thrown }, "overrides could not be applied");
       });
     });
-    this.control = this.#controlPlane();
+    this.authFailures = new AuthFailures({
+      ...{ clock, log: platform.log, metrics: platform.metrics },
+      trail: platform.events.trail,
+    });
+    this.#control = this.#controlPlane();
     platform.metrics.gauge("sluice_open_calls", "Calls that have not ended", () => this.open.size);
     platform.metrics.gauge(
       "sluice_generations",
@@ -147,6 +153,11 @@ class RunningGateway implements Gateway, SurfaceContext {
       "Client connections closed for a limit: address_limit, slow_head, slow_body, slow_reader",
       ["reason"],
     );
+  }
+
+  /** On the data plane; follows the configuration in use. */
+  get control(): RequestHandler | undefined {
+    return this.config.control_plane.listener === "public" ? this.#control : undefined;
   }
 
   get store(): StateStore {
@@ -210,11 +221,14 @@ class RunningGateway implements Gateway, SurfaceContext {
     const { clock, events, metrics, store } = this.rt;
     return adminPlane(health, {
       metrics,
+      host: this.#started.admin.host,
+      metricsToken: this.#started.admin.metrics_token,
+      failures: this.authFailures,
       tokens: () => this.config.control_plane.tokens,
+      control: () => (this.config.control_plane.listener === "admin" ? this.#control : undefined),
       reload: () => this.reload(),
       records: {
         clock,
-        trail: events.trail,
         audit: store.audit,
         deliveries: events.deliveries,
         clientAddress: (req) => this.#live.generation?.clientAddress(req) ?? "",
@@ -245,7 +259,8 @@ class RunningGateway implements Gateway, SurfaceContext {
         reload: () => this.reload(),
       },
       {
-        host: this.#started.server.host,
+        host: () => (this.control === undefined ? this.#started.admin : this.#started.server).host,
+        failures: this.authFailures,
         uuid: () => this.random.uuid(),
         clientAddress: (req) => this.#live.generation?.clientAddress(req) ?? "",
         isDraining: () => this.draining,

@@ -8,6 +8,9 @@ import type { Logger, MaybePromise } from "../plugin/index.ts";
 import { isPromise, reject } from "../plugin/index.ts";
 import { sendError } from "./respond.ts";
 
+/** Characters of a path in a log line: clients choose it. */
+const PATH_LENGTH_MAX = 256;
+
 /** A handler as surfaces write it. A promise is answered for: its rejection is a 500. */
 export type GuardedHandler = (req: IncomingMessage, res: ServerResponse) => MaybePromise<void>;
 
@@ -29,7 +32,7 @@ export function guardHandler(
 export function failRequest(req: IncomingMessage, res: ServerResponse, log: Logger, thrown: unknown): void {
   const request_id = randomUUID();
   // Without its query, which may hold what a client keeps to itself.
-  const path = (req.url ?? "").split("?", 1)[0];
+  const path = (req.url ?? "").split("?", 1)[0]?.slice(0, PATH_LENGTH_MAX);
   log.error({ request_id, method: req.method, path, err: thrown }, "a request failed with an internal error");
   try {
     if (!res.headersSent) return sendError(req, res, reject("internal", {}), ["X-Request-Id", request_id]);

@@ -5,13 +5,15 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { GatewayError } from "../plugin/index.ts";
-import { refuse, reject } from "../plugin/index.ts";
+import { reject } from "../plugin/index.ts";
 
 /** A control-plane token of the configuration in use. */
 export interface ControlToken {
   readonly name: string;
   /** `sha256:` and 64 hex digits. */
   readonly hash: string;
+  /** Unix milliseconds; null: never. */
+  readonly expires_at: number | null;
 }
 
 interface Session {
@@ -36,13 +38,13 @@ export class AdminAccess {
     this.#tokens = tokens;
   }
 
-  /** The token behind a request, or the refusal: 401, or 403 for a cookie that another site's page has sent along. */
+  /** The token behind a request, or the refusal. */
   caller(req: IncomingMessage): ControlToken | GatewayError {
-    const bearer = /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? "")?.[1];
+    const bearer = bearerOf(req);
     if (bearer !== undefined) return this.#tokenOf(bearer) ?? reject("token_invalid", {});
     const cookie = cookieOf(req);
     if (cookie === undefined) return reject("missing_bearer", {});
-    return refusedOrigin(req) ?? this.#session(cookie)?.token ?? reject("token_invalid", {});
+    return this.#session(cookie)?.token ?? reject("token_invalid", {});
   }
 
   /** Begins a session: the `Set-Cookie` to answer with, undefined when there is no such token. */
@@ -70,27 +72,41 @@ export class AdminAccess {
     const session = this.#sessions.get(key);
     if (session === undefined) return undefined;
     const { name, hash } = session.token;
-    const isKnown = this.#tokens().some((token) => token.hash === hash && token.name === name);
-    if (isKnown && this.#nowMs() < session.expiresAtMs) return session;
+    const known = this.#tokens().find((token) => token.hash === hash && token.name === name);
+    if (known !== undefined && !this.#isExpired(known) && this.#nowMs() < session.expiresAtMs) return session;
     this.#sessions.delete(key);
     return undefined;
   }
 
   #tokenOf(secret: string): ControlToken | undefined {
     const asked = digest(secret);
-    return this.#tokens().find(({ hash }) => timingSafeEqual(Buffer.from(hash.slice(7), "hex"), asked));
+    const known = this.#tokens().find(({ hash }) => matches(hash, asked));
+    return known === undefined || this.#isExpired(known) ? undefined : known;
+  }
+
+  #isExpired({ expires_at }: ControlToken): boolean {
+    return expires_at !== null && expires_at <= this.#nowMs();
   }
 }
 
-/**
- * Browsers say where a request that changes something comes from. A page of another origin, be it another port of this
- * machine (which `SameSite` lets pass), may not act with the user's cookie. Others than browsers say nothing.
- */
-export function refusedOrigin(req: IncomingMessage): GatewayError | undefined {
-  const { origin, host } = req.headers;
-  if (req.method === "GET" || origin === undefined) return undefined;
-  const isOwn = URL.canParse(origin) && new URL(origin).host === host;
-  return isOwn ? undefined : refuse(403, "foreign_origin", "Requests from other origins are refused.");
+/** The request's bearer token. */
+export function bearerOf(req: IncomingMessage): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? "")?.[1];
+}
+
+/** Whether a secret is the one with this hash (`sha256:` and hex digits). */
+export function isSecretOf(hash: string, secret: string): boolean {
+  return matches(hash, digest(secret));
+}
+
+/** In a time that says nothing of how much is equal. */
+function matches(hash: string, asked: Buffer): boolean {
+  return timingSafeEqual(Buffer.from(hash.slice(7), "hex"), asked);
+}
+
+/** Whether a request carries the cookie of a session. */
+export function hasSession(req: IncomingMessage): boolean {
+  return cookieOf(req) !== undefined;
 }
 
 function digest(secret: string): Buffer {

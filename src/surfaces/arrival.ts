@@ -18,6 +18,7 @@ import type { OpenCalls } from "../pipeline/open-calls.ts";
 import { runRequest } from "../pipeline/run.ts";
 import type { GatewayError, ProjectRef, Random, Scope, Surface } from "../plugin/index.ts";
 import { isGatewayError, isPromise, reject } from "../plugin/index.ts";
+import type { AuthFailures } from "./auth-failures.ts";
 
 /** One configuration in use. Held by each call from its arrival to its end. */
 export interface Generation {
@@ -38,8 +39,9 @@ export interface SurfaceContext {
   readonly overload: { admits(): boolean };
   /** Set while the gateway shuts down. */
   readonly draining: boolean;
-  /** Answers `POST /api/control`, which is no call of a project. Absent: it is not served. */
-  readonly control?: RequestHandler;
+  /** Answers `POST /api/control`, which is no call of a project. undefined: it is not served here. */
+  readonly control: RequestHandler | undefined;
+  readonly authFailures: AuthFailures;
 }
 
 /** Whole answers longer than this count as buffered; shorter ones fit into the kernel's buffers. */
@@ -267,9 +269,16 @@ export class Visit {
   #decided(outcome: Awaited<ReturnType<typeof runRequest>>, go: () => void): void {
     if (this.call.ended) return;
     if (outcome === undefined) go();
-    else if (isGatewayError(outcome)) this.refuse(outcome);
+    else if (isGatewayError(outcome)) this.#unauthenticated(outcome);
     // An answer makes no sense before there is a question.
     else this.refuse(reject("internal", {}));
+  }
+
+  #unauthenticated(error: GatewayError): void {
+    const { project, clientAddress: address } = this.call;
+    const known = this.generation.config.projects.has(project.uuid) ? project : undefined;
+    const attempt = { surface: "api", address, project: known } as const;
+    this.ctx.authFailures.refuse(attempt, error, (answer) => this.refuse(answer));
   }
 
   #refusedAtOnce(): GatewayError | undefined {

@@ -7,8 +7,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ResolvedConfig, TokenConfig } from "../config/model.ts";
 import { readBytes } from "../http/body.ts";
 import { countHeader } from "../http/head-rules.ts";
+import { refusedOrigin } from "../http/origin-check.ts";
 import { type FlatHeaders, sendError } from "../http/respond.ts";
 import { type GatewayError, isGatewayError, reject } from "../plugin/index.ts";
+import type { AuthFailures } from "./auth-failures.ts";
 import { listEndpoints, listProjects, setEndpointActive } from "./control-endpoints.ts";
 import { exportBackup, listOverrides, reloadConfig } from "./control-gateway.ts";
 import { getSpend, listAuditEvents, listDeliveries, sendTestWebhook } from "./control-records.ts";
@@ -21,7 +23,7 @@ import {
   inputSchema,
 } from "./control-tool.ts";
 import { invalidParams, type McpServer, type McpTool, type RpcOutcome, type ToolCall } from "./jsonrpc.ts";
-import { refusedOrigin, serveRpc } from "./jsonrpc-http.ts";
+import { serveRpc } from "./jsonrpc-http.ts";
 
 export type { ControlContext } from "./control-tool.ts";
 
@@ -38,8 +40,9 @@ const OPEN_MAX = 64;
 
 /** What the HTTP side needs beside the tools' context. */
 export interface ControlDoor {
-  /** Address that the gateway listens on. */
-  readonly host: string;
+  /** Address of the listener that serves the control plane. */
+  host(): string;
+  readonly failures: AuthFailures;
   uuid(): string;
   clientAddress(req: IncomingMessage): string;
   isDraining(): boolean;
@@ -56,10 +59,13 @@ export function controlPlane(
     const headers: FlatHeaders = ["X-Request-Id", door.uuid()];
     const ipAddress = door.clientAddress(req);
     const refusal =
-      refusedOrigin(req, ipAddress, door.host) ??
+      refusedOrigin(req, { client: ipAddress, ownHost: door.host(), byCookie: false }) ??
       (door.isDraining() ? reject("draining", {}, { retryAfterSeconds: 1 }) : undefined);
     const name = refusal ?? callerName(req, ctx);
-    if (isGatewayError(name)) return sendError(req, res, name, headers);
+    if (isGatewayError(name)) {
+      const attempt = { surface: "control", address: ipAddress } as const;
+      return door.failures.refuse(attempt, name, (error) => sendError(req, res, error, headers));
+    }
     if (open >= OPEN_MAX)
       return sendError(req, res, reject("overloaded", {}, { retryAfterSeconds: 1 }), headers);
     open++;
@@ -180,7 +186,10 @@ function callerName(req: IncomingMessage, ctx: ControlContext): string | Gateway
   const known = config.control_plane.tokens.find(({ hash }) =>
     timingSafeEqual(Buffer.from(hash.slice(7), "hex"), digest),
   );
-  if (known !== undefined) return known.name;
+  if (known !== undefined) {
+    const isExpired = known.expires_at !== null && known.expires_at <= ctx.clock.nowMs();
+    return isExpired ? reject("token_invalid", {}) : known.name;
+  }
   const other = projectToken(config, `sha256:${digest.toString("hex")}`);
   const isGood =
     other?.is_active === true && (other.expires_at ?? Number.POSITIVE_INFINITY) > ctx.clock.nowMs();

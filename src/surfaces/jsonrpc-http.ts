@@ -1,11 +1,11 @@
 /**
- * JSON-RPC over HTTP: who may ask by origin and host, and how an answer goes out: as JSON, or as an event stream once
+ * JSON-RPC over HTTP: how an answer goes out: as JSON, or as an event stream once
  * there is progress to tell of. What the messages mean is in jsonrpc-handle.ts.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { EventStream } from "../http/event-stream.ts";
 import { type FlatHeaders, sendJson } from "../http/respond.ts";
-import { type GatewayError, isPromise, refuse } from "../plugin/index.ts";
+import { isPromise } from "../plugin/index.ts";
 import { type JsonMap, type McpServer, RPC } from "./jsonrpc.ts";
 import { failure, handleRpc, type RpcReply } from "./jsonrpc-handle.ts";
 import type { RpcSession } from "./jsonrpc-running.ts";
@@ -94,35 +94,4 @@ function send<Caller>(
 
 function event(message: NonNullable<RpcReply["body"]>): string {
   return `event: message\ndata: ${JSON.stringify(message)}\n\n`;
-}
-
-/**
- * A page of another site may not speak to a gateway through its reader's browser (DNS rebinding): 403. `Host` is
- * checked for clients on this machine, since elsewhere any name may be the gateway's; `client` is the address that
- * trusted proxies vouch for, `ownHost` the one that the gateway listens on.
- */
-export function refusedOrigin(
-  req: IncomingMessage,
-  client: string,
-  ownHost: string,
-): GatewayError | undefined {
-  const host = hostname(`http://${req.headers.host ?? ""}`);
-  const isLocal = isLoopback(client);
-  if (isLocal && host !== ownHost && !isLoopback(host)) {
-    return refuse(403, "host_not_allowed", "Host is not allowed.");
-  }
-  const { origin } = req.headers;
-  if (origin === undefined) return undefined;
-  const from = hostname(origin);
-  if (from !== "" && (from === host || (isLocal && isLoopback(from)))) return undefined;
-  return refuse(403, "origin_not_allowed", "Origin is not allowed.");
-}
-
-/** Without brackets, in lower case; "" when there is none. */
-function hostname(url: string): string {
-  return URL.canParse(url) ? new URL(url).hostname.replace(/^\[|\]$/g, "") : "";
-}
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }

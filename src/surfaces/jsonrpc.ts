@@ -2,7 +2,7 @@
  * JSON-RPC 2.0 as MCP servers of tools speak it (CONTRACT section 10): the words that the MCP bridge and the control
  * plane share. No socket and no protocol here.
  *
- * A surface makes one McpServer, refuses foreign pages with `refusedOrigin`, lets the caller in, reads the body's bytes
+ * A surface makes one McpServer, refuses foreign pages with `refusedOrigin` (http/origin-check), lets the caller in, reads the body's bytes
  * and hands all of it to `serveRpc` (jsonrpc-http.ts). Eras, envelopes, methods and batches are dealt with below that:
  * http → handle → era, methods.
  */

@@ -5,10 +5,11 @@
 import { VERSION } from "../base/version.ts";
 import type { McpOffer } from "../compile/mcp.ts";
 import type { CompiledProject } from "../compile/model.ts";
+import { refusedOrigin } from "../http/origin-check.ts";
 import { reject } from "../plugin/index.ts";
 import type { SurfaceContext, Visit } from "./arrival.ts";
 import type { McpServer } from "./jsonrpc.ts";
-import { refusedOrigin, serveRpc } from "./jsonrpc-http.ts";
+import { serveRpc } from "./jsonrpc-http.ts";
 import { RunningRequests } from "./jsonrpc-running.ts";
 import { McpCalls } from "./mcp-calls.ts";
 import { callTool, offeredTools } from "./mcp-tools.ts";
@@ -21,7 +22,11 @@ const runningOf = new WeakMap<SurfaceContext["open"], RunningRequests>();
 export function serveMcp(visit: Visit): void {
   const { req, res, call, generation, ctx } = visit;
   const { config } = generation;
-  const foreign = refusedOrigin(req, call.clientAddress, config.server.host);
+  const foreign = refusedOrigin(req, {
+    client: call.clientAddress,
+    ownHost: config.server.host,
+    byCookie: false,
+  });
   if (foreign !== undefined) return visit.refuse(foreign);
   // Projects of any type have a bridge.
   const type = config.projects.get(call.project.uuid)?.type ?? "ai_gateway";

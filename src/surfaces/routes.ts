@@ -36,8 +36,9 @@ export function dataPlane(
 
 /** `/api/{project_uuid}/…` and the control plane; anything else under /api is not served. */
 function serveApi(ctx: SurfaceContext, req: IncomingMessage, res: ServerResponse, path: string): void {
-  if (path === CONTROL && ctx.control !== undefined) {
-    if (allowed(ctx, req, res, "POST")) ctx.control(req, res);
+  const control = path === CONTROL ? ctx.control : undefined;
+  if (control !== undefined) {
+    if (allowed(ctx, req, res, "POST")) control(req, res);
     return;
   }
   const slash = path.indexOf("/", API.length);

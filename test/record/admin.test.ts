@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { clientAddress, networkOf } from "../../src/http/client-address.ts";
 import { httpServer } from "../../src/http/server.ts";
+import { createLog } from "../../src/record/log.ts";
 import { adminPlane } from "../../src/surfaces/admin.ts";
 import { SESSION_MS, SESSIONS_MAX } from "../../src/surfaces/admin-session.ts";
-import { FAILURES_MAX } from "../../src/surfaces/admin-sign-in.ts";
+import { AuthFailures, FAILURES_MAX } from "../../src/surfaces/auth-failures.ts";
 import { type Answer, assertRefused, at, Client, until } from "../spec/kit/client.ts";
 import { hashOf } from "../spec/kit/config.ts";
 import { eventOf, type Office, openOffice, PROJECT_UUID, projectOf, receiver, webhookOf } from "./kit.ts";
@@ -16,7 +17,7 @@ const OTHER = "gw_live_controlPlane2";
 interface Plane extends Office {
   readonly client: Client;
   /** The configuration's control-plane tokens; tests change them. */
-  tokens: { name: string; hash: string }[];
+  tokens: { name: string; hash: string; expires_at: number | null }[];
   signIn(token: unknown, headers?: Record<string, string>): Promise<Answer>;
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
 }
@@ -24,8 +25,8 @@ interface Plane extends Office {
 async function openPlane(t: TestContext): Promise<Plane> {
   const office = openOffice(t);
   const tokens = [
-    { name: "platform-team", hash: hashOf(TOKEN) },
-    { name: "night-shift", hash: hashOf(OTHER) },
+    { name: "platform-team", hash: hashOf(TOKEN), expires_at: null },
+    { name: "night-shift", hash: hashOf(OTHER), expires_at: null },
   ];
   const health = {
     readiness: () => ({
@@ -37,13 +38,18 @@ async function openPlane(t: TestContext): Promise<Plane> {
     }),
     uuid: () => "00000000-0000-4000-8000-00000000000a",
   };
+  const { clock, metrics, trail } = office;
+  const log = createLog("info", (line) => office.lines.push(line));
   const handle = adminPlane(health, {
-    metrics: office.metrics,
+    host: "127.0.0.1",
+    metrics,
+    metricsToken: null,
+    failures: new AuthFailures({ clock, log, metrics, trail }),
+    control: () => undefined,
     tokens: () => plane.tokens,
     reload: async () => ({ ok: true, changed: false, generation: 1, needsRestart: [], errors: [] }),
     records: {
       clock: office.clock,
-      trail: office.trail,
       audit: office.store.audit,
       deliveries: office.deliveries,
       clientAddress: clientAddress(["127.0.0.0/8"]),
@@ -144,7 +150,8 @@ test("a body that is no sign-in is a mistake and not a failed one", async (t) =>
 
 test("a sign-in whose body does not come is given up", async (t) => {
   const plane = await openPlane(t);
-  const head = "POST /admin/session HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nConnection: close\r\n\r\n";
+  const head =
+    "POST /admin/session HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nConnection: close\r\n\r\n";
   const dialogue = plane.client.dialogue(`${head}{`);
   await dialogue.sent;
   await until(() => plane.clock.pendingTimers() > 0, "the request has come");
@@ -152,19 +159,23 @@ test("a sign-in whose body does not come is given up", async (t) => {
   assert.match(await dialogue.answer, /^HTTP\/1\.1 408 /);
 });
 
-test("an address that keeps failing waits, others and the next minute do not", async (t) => {
+test("wrong tokens of an address that keeps failing are throttled; good ones, other addresses and the next minute are not", async (t) => {
   const plane = await openPlane(t);
   const from = (address: string, token = "gw_live_guessed"): Promise<Answer> =>
     plane.signIn(token, { "x-forwarded-for": address });
   for (let n = 0; n < FAILURES_MAX; n++) assert.equal((await from("203.0.113.5")).status, 401);
   plane.clock.advance(20_000);
-  const held = await from("203.0.113.5", TOKEN);
+  const held = await from("203.0.113.5");
   assertRefused(held, 429, "Rate limit exceeded.");
   assert.equal(held.headers["retry-after"], "40");
   assert.equal((await plane.store.audit.query({ limit: 100 })).length, FAILURES_MAX);
-  assert.equal((await from("203.0.113.6", TOKEN)).status, 204);
-  plane.clock.advance(40_000);
+  assert.equal((await from("203.0.113.6")).status, 401);
+  // Others may stand behind the same address.
   assert.equal((await from("203.0.113.5", TOKEN)).status, 204);
+  plane.clock.advance(40_000);
+  assert.equal((await from("203.0.113.5")).status, 401);
+  const [first] = await plane.store.audit.query({ limit: 1 });
+  assert.equal(first?.metadata["unrecorded"], 1);
 });
 
 test("addresses of one IPv6 network are counted as one", () => {
@@ -173,6 +184,29 @@ test("addresses of one IPv6 network are counted as one", () => {
   assert.equal(networkOf("2001:db8::1:2:3:4"), "2001:db8:0:0");
   assert.equal(networkOf("::1"), "0:0:0:0");
   assert.equal(networkOf("198.51.100.7"), "198.51.100.7");
+});
+
+test("of 300 guesses that begin together no more are judged than of any others", async (t) => {
+  const plane = await openPlane(t);
+  const answers = await Promise.all(Array.from({ length: 300 }, (_, n) => plane.signIn(`gw_live_guess${n}`)));
+  const statuses = answers.map(({ status }) => status);
+  assert.equal(statuses.filter((status) => status === 401).length, FAILURES_MAX);
+  assert.equal(statuses.filter((status) => status === 429).length, 300 - FAILURES_MAX);
+  assert.equal((await plane.store.audit.query({ limit: 1000 })).length, FAILURES_MAX);
+  assert.equal((await plane.signIn(TOKEN)).status, 204);
+});
+
+test("a session and its token end when the token expires", async (t) => {
+  const plane = await openPlane(t);
+  const expires_at = plane.clock.nowMs() + 60_000;
+  plane.tokens = [{ name: "platform-team", hash: hashOf(TOKEN), expires_at }];
+  const cookie = cookieOf(await plane.signIn(TOKEN));
+  const bearer = { authorization: `Bearer ${TOKEN}` };
+  assert.equal((await plane.get("/admin/session", { cookie })).status, 200);
+  plane.clock.advance(60_000);
+  assertRefused(await plane.get("/admin/session", { cookie }), 401, "Invalid or revoked token.");
+  assertRefused(await plane.get("/admin/audit", bearer), 401, "Invalid or revoked token.");
+  assertRefused(await plane.signIn(TOKEN), 401, "Invalid or revoked token.");
 });
 
 test("a session ends after eight hours, and at once with its token", async (t) => {
@@ -184,7 +218,7 @@ test("a session ends after eight hours, and at once with its token", async (t) =
   plane.clock.advance(1);
   assert.equal((await plane.get("/admin/session", { cookie })).status, 401);
   assert.equal((await plane.get("/admin/session", { cookie: other })).status, 200);
-  plane.tokens = [{ name: "night-shift", hash: hashOf("gw_live_rotated") }];
+  plane.tokens = [{ name: "night-shift", hash: hashOf("gw_live_rotated"), expires_at: null }];
   assert.equal((await plane.get("/admin/session", { cookie: other })).status, 401);
 });
 
@@ -201,7 +235,7 @@ test("a page of another origin cannot sign in, act or sign out with the user's c
   const plane = await openPlane(t);
   const own = { origin: plane.client.origin };
   const foreign = { origin: "http://127.0.0.1:3000" };
-  const refusal = "Requests from other origins are refused.";
+  const refusal = "Origin is not allowed.";
   assertRefused(await plane.signIn(TOKEN, foreign), 403, refusal);
   assertRefused(await plane.signIn(TOKEN, { origin: "null" }), 403, refusal);
   const cookie = cookieOf(await plane.signIn(TOKEN, own));

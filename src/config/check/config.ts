@@ -7,7 +7,7 @@ import { isPlainMap, type Spot } from "../tree.ts";
 import { type Check, each, Registry, reportUnknownPlugin, under } from "./context.ts";
 import { checkAllowed, checkCleartext, checkTrustedProxies } from "./network.ts";
 import { checkOptions } from "./options.ts";
-import { checkProject } from "./project.ts";
+import { checkExpiry, checkProject } from "./project.ts";
 import { checkSecretHeaders } from "./secrets.ts";
 import { checkUrl } from "./url.ts";
 import { checkUsd } from "./usd.ts";
@@ -50,6 +50,15 @@ export function checkConfig(check: Check): void {
   )) {
     names.add(token.name, under(token, "name", spot));
     registries.tokenHashes.add(token.hash?.toLowerCase(), under(token, "hash", spot), "");
+    checkExpiry(check, token, spot);
+  }
+  if (config.control_plane.listener === "admin" && !config.admin.enabled) {
+    const spot = under(config.control_plane, "listener", key("control_plane"));
+    check.report(
+      "E0323",
+      spot,
+      "the control plane is on the admin listener, which `admin.enabled` switches off",
+    );
   }
   for (const [project, spot] of each(config.projects, key("projects"))) {
     checkProject(check, project, spot, registries);

@@ -1,5 +1,5 @@
 /** Projects: their names, tokens and credentials, and everything else they hold. */
-import type { FilledCredential, FilledProject, FilledToken } from "../filled.ts";
+import type { FilledCredential, FilledProject } from "../filled.ts";
 import { nearestName } from "../suggest.ts";
 import type { Spot } from "../tree.ts";
 import { checkCallSettings, checkCredential, type ProjectNames } from "./call-settings.ts";
@@ -138,12 +138,17 @@ function checkTokens(check: Check, names: ProjectNames, parent: Spot, registries
   }
 }
 
-function checkExpiry(check: Check, token: FilledToken, spot: Spot): void {
+interface Expiring {
+  readonly expires_at: string | null;
+  readonly is_active?: boolean;
+}
+
+export function checkExpiry(check: Check, token: Expiring, spot: Spot): void {
   if (token.expires_at === null) return;
   const expiresAtMs = Date.parse(token.expires_at);
   const place = under(token, "expires_at", spot);
   if (Number.isNaN(expiresAtMs)) check.report("E0105", place, "expires_at is not a valid date");
-  else if (token.is_active && expiresAtMs <= Date.now())
+  else if (token.is_active !== false && expiresAtMs <= Date.now())
     check.report("W0106", place, "the token has expired");
 }
 

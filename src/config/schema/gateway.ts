@@ -1,4 +1,5 @@
 /** The sections of a configuration that hold for the whole gateway. */
+import { TIMESTAMP } from "../../base/timestamp.ts";
 import {
   choice,
   flag,
@@ -20,6 +21,19 @@ const host = (description: string) => name(description, { default: "127.0.0.1", 
 const port = (description: string, value: number) => integer(description, 0, 65_535, { default: value });
 const milliseconds = (description: string, value: number) =>
   integer(description, 1, HOUR_MS, { default: value });
+
+const TOKEN_HASH: Readonly<Record<string, unknown>> = {
+  pattern: "^sha256:[0-9a-fA-F]{64}$",
+  patternErrorMessage: "must be `sha256:` and the 64 hex digits of the token's SHA-256",
+  examples: [`sha256:${"0123456789abcdef".repeat(4)}`],
+};
+
+export const moment = (description: string) =>
+  text(description, {
+    pattern: TIMESTAMP,
+    patternErrorMessage: "must be an ISO 8601 date, or date and time with its offset",
+    examples: ["2031-01-31T00:00:00Z"],
+  });
 
 export const server = section("The data plane: where calls come in. A change needs a restart.", {
   host: host("Address to listen on. Beyond loopback the demo token is refused."),
@@ -60,6 +74,12 @@ export const admin = section(
     enabled: flag("Whether it listens at all.", true),
     host: host("Address to listen on."),
     port: port("Port to listen on; 0 takes a free one.", 8081),
+    metrics_token: orNull(
+      text(
+        "SHA-256 of the bearer token that `/metrics` asks for; a control-plane token is accepted as well. null: `/metrics` is open.",
+        TOKEN_HASH,
+      ),
+    ),
   },
 );
 
@@ -170,12 +190,6 @@ export const prices = list(
   { maxItems: 10_000 },
 );
 
-const TOKEN_HASH: Readonly<Record<string, unknown>> = {
-  pattern: "^sha256:[0-9a-fA-F]{64}$",
-  patternErrorMessage: "must be `sha256:` and the 64 hex digits of the token's SHA-256",
-  examples: [`sha256:${"0123456789abcdef".repeat(4)}`],
-};
-
 export const tokenHash: SchemaNode = text(
   "SHA-256 of the whole token string; see `sluice token`.",
   TOKEN_HASH,
@@ -186,9 +200,20 @@ export const controlPlane = section("Who may administer the gateway.", {
     "Control-plane tokens.",
     section(
       "One token.",
-      { name: name("Shown as the actor in audit events.", { examples: ["platform-team"] }), hash: tokenHash },
+      {
+        name: name("Shown as the actor in audit events.", { examples: ["platform-team"] }),
+        hash: tokenHash,
+        expires_at: orNull(
+          moment("ISO 8601 moment after which it is refused; sessions of the console end with it."),
+        ),
+      },
       { required: ["name", "hash"] },
     ),
     { maxItems: 1000 },
+  ),
+  listener: choice(
+    "Where `/api/control` is served: `public` on the data plane, `admin` on the admin listener only.",
+    ["public", "admin"],
+    { default: "public" },
   ),
 });

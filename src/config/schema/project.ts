@@ -1,7 +1,6 @@
 /** Projects and what they hold beside endpoints. */
-import { TIMESTAMP } from "../../base/timestamp.ts";
 import { alias, endpoint, endpointDefaults, slugForm, stageUse, uuidForm } from "./endpoint.ts";
-import { tokenHash } from "./gateway.ts";
+import { moment, tokenHash } from "./gateway.ts";
 import { choice, flag, integer, list, mapOf, name, orNull, section, text, url, usd } from "./keywords.ts";
 
 const ITEMS_MAX = 20_000;
@@ -56,13 +55,7 @@ const token = section(
     monthly_budget_usd_cap: orNull(
       usd("Spend cap per calendar month over all surfaces.", { examples: [100] }),
     ),
-    expires_at: orNull(
-      text("ISO 8601 moment after which it is refused.", {
-        pattern: TIMESTAMP,
-        patternErrorMessage: "must be an ISO 8601 date, or date and time with its offset",
-        examples: ["2031-01-31T00:00:00Z"],
-      }),
-    ),
+    expires_at: orNull(moment("ISO 8601 moment after which it is refused.")),
   },
   { required: ["hash"] },
 );

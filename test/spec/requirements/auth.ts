@@ -49,6 +49,18 @@ export const AUTH = {
     "auth.order.scope-before-type": "A missing scope is refused before a wrong project type.",
     "auth.order.type-before-body": "A wrong project type is refused before a malformed body.",
     "auth.order.body-before-endpoint": "A malformed body is refused before an unknown slug.",
+    "auth.failures.recorded":
+      "A refused token is counted, logged and audited as `auth.login_failed`, on every surface, within bounds.",
+    "auth.failures.throttled":
+      "From the sixth wrong token a minute (the 101st on the data plane) an address gets 429 with `Retry-After`; others do not.",
+    "auth.failures.no-lockout": "A valid token from an address that is throttled works.",
+    "auth.control.expires": "A control-plane token past its `expires_at` gets 401, and its sessions end.",
+    "auth.control.listener":
+      "With `control_plane.listener: admin` the control plane is on the admin listener only, and follows a reload.",
+    "auth.admin.host":
+      "A client on this machine that names a foreign `Host` gets 403 from the admin listener.",
+    "auth.admin.metrics":
+      "With `admin.metrics_token` `/metrics` asks for that token, or for one of the control plane.",
     "auth.order.nothing-read": "No byte of a body is asked for or waited for before its token is accepted.",
   }),
 };
