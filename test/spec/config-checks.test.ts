@@ -312,7 +312,7 @@ verifies(
       trusted_proxies: [],
       expose_config_hash: false,
     });
-    assert.deepEqual(config.admin, { enabled: true, host: "127.0.0.1", port: 8081 });
+    assert.deepEqual(config.admin, { enabled: true, host: "127.0.0.1", port: 8081, metrics_token: null });
     const {
       driver,
       directory,
