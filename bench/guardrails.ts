@@ -1,7 +1,8 @@
 /**
  * What the built-in guardrails find and what they cost: shares of labelled texts, set by set, and microseconds by
  * length. Reads the two .jsonl files of the folder it is given; keeps nothing of them.
- *   node --conditions=sluice-source --import tsx bench/guardrails.ts FOLDER [--split]
+ *   node --conditions=sluice-source --import tsx bench/guardrails.ts FOLDER [--by-source] [--split]
+ * --by-source: one row for each source of texts rather than for each of its sets.
  * --split: two columns, for the two halves that a hash of the text makes, to see whether a rule generalises.
  */
 import { createHash } from "node:crypto";
@@ -18,6 +19,7 @@ import { keywords, message } from "./texts.ts";
 
 const [folder = process.env.SLUICE_DATASETS, ...flags] = process.argv.slice(2);
 const split = flags.includes("--split");
+const bySource = flags.includes("--by-source");
 
 function setUp<C>(plugin: GuardrailPlugin<C>, options: C): (text: string) => ReturnType<Guardrail["judge"]> {
   // The built-in guardrails ask nothing of the host or the exchange, and answer without a promise.
@@ -84,7 +86,10 @@ function injection(): void {
   const judge = setUp(promptInjection, {});
   const table = new Table();
   for (const { text, label, set } of linesOf("injection-dev.jsonl")) {
-    const name = `${label === 1 ? "attacks caught" : "false alarms"}: ${String(set).replace(/\/(?:train|test|one|two|three)$/, "")}`;
+    const source = bySource
+      ? (String(set).split("/", 1)[0] ?? "")
+      : String(set).replace(/\/(?:train|test|one|two|three)$/, "");
+    const name = `${label === 1 ? "attacks caught" : "false alarms"}: ${source}`;
     table.row(name).count(String(text), judge(String(text)) !== undefined);
   }
   table.print("prompt_injection, share flagged");

@@ -1,9 +1,12 @@
 /**
- * Guardrail `prompt_injection`: refuses text that tries to take the model over. It adds up the weights of the phrases
- * it knows (prompt-injection-rules.ts) and refuses at a threshold; it asks no model and no network.
+ * Guardrail `prompt_injection`: blocks text that tries to take the model over. Two judges are added up: phrases with
+ * weights (prompt-injection-rules.ts) and a linear model of how attacks read (injection-model.ts). No network, no
+ * language model; linear in the length of the text.
  */
 import { block, defineGuardrail, reject } from "sluice/plugin";
 import { hiddenTexts } from "./encoded-text.ts";
+import { type InjectionModel, injectionLogit } from "./injection-model.ts";
+import { BIAS, SCALE, WEIGHTS } from "./injection-weights.ts";
 import { foldedText, isAscii } from "./plain-text.ts";
 import { type Family, RULES } from "./prompt-injection-rules.ts";
 import { WordGate } from "./word-gate.ts";
@@ -47,30 +50,77 @@ export default defineGuardrail<Options>({
         minimum: 0.1,
         maximum: 10,
         default: 1,
-        description: "Sum of weights that blocks. Plain attacks have 1 or more; higher lets more through.",
+        description:
+          "Score that blocks. 1 is balanced; plain attacks score well above it. Higher lets more through, lower blocks more.",
       },
     },
   },
   examples: [{}, { threshold: 1.5 }],
-  setup({ threshold = 1 }) {
-    const signsOf = (signFinder ??= compileRules());
+  setup({ threshold = BLOCKING_SCORE }) {
     return {
       window: REACH_CHARACTERS,
       slice: SLICE_CHARACTERS,
       judge(text, about) {
-        let families = signsOf(foldedText(text), threshold);
-        // What somebody took the trouble to hide is judged like what stands there openly.
-        for (const hidden of hiddenTexts(text)) families ??= signsOf(hidden.toLowerCase(), threshold);
-        if (families === undefined) return undefined;
+        let found = judged(text, threshold);
+        // Text that somebody took the trouble to hide is judged like text in the open.
+        for (const hidden of hiddenTexts(text)) found ??= judged(hidden, threshold);
+        if (found === undefined) return undefined;
         const code = about.side === "input" ? "injection_blocked" : "answer_injection_blocked";
-        return block(reject(code, {}), [...families].join(", "));
+        return block(reject(code, {}), found.join(", "));
       },
     };
   },
 });
 
-/** The families of the signs that reach the threshold together; undefined when none do. */
-type SignFinder = (text: string, threshold: number) => ReadonlySet<Family> | undefined;
+/** The default threshold. */
+export const BLOCKING_SCORE = 1;
+/** What the log says where no known phrase, but the model decided. */
+const BY_MODEL = "wording";
+
+/** Log-odds that one unit of rule weight adds. */
+const LOGIT_PER_RULE_WEIGHT = 2;
+/** Log-odds at which a text scores 1; measured so that false alarms stay rare (plugins/README.md). */
+const BLOCKING_LOGIT = 0.4;
+/** Rules beyond this weight add nothing, and a model that sees no attack subtracts no more than the floor. */
+const RULE_WEIGHT_MAX = 1.5;
+const LOGIT_FLOOR = -2.5;
+
+/** The score that is compared with `threshold`, from what the model and the rules found. */
+export function combinedScore(logit: number, weight: number): number {
+  const rules = LOGIT_PER_RULE_WEIGHT * Math.min(weight, RULE_WEIGHT_MAX);
+  return BLOCKING_SCORE + (Math.max(logit, LOGIT_FLOOR) + rules - BLOCKING_LOGIT) / LOGIT_PER_RULE_WEIGHT;
+}
+
+/** The largest weight of rules that hold close together. */
+export function ruleWeight(text: string): number {
+  return (signFinder ??= compileRules())(foldedText(text)).weight;
+}
+
+/** What the text is blocked for; undefined when it passes. */
+function judged(text: string, threshold: number): readonly string[] | undefined {
+  const signs = (signFinder ??= compileRules())(foldedText(text));
+  const logit = injectionLogit((model ??= loadModel()), text);
+  // Sums of tenths are not exact in binary.
+  if (combinedScore(logit, signs.weight) < threshold - 1e-9) return undefined;
+  return signs.families.size > 0 ? [...signs.families] : [BY_MODEL];
+}
+
+let model: InjectionModel | undefined;
+
+function loadModel(): InjectionModel {
+  const bytes = Buffer.from(WEIGHTS, "base64");
+  return { weights: new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length), scale: SCALE, bias: BIAS };
+}
+
+/** The strongest signs of a text that stand within reach of each other. */
+interface Found {
+  readonly weight: number;
+  readonly families: ReadonlySet<Family>;
+}
+
+type SignFinder = (text: string) => Found;
+
+const NOTHING: Found = { weight: 0, families: new Set() };
 
 /** Holds nothing of any call: all instances share it. */
 let signFinder: SignFinder | undefined;
@@ -82,8 +132,9 @@ function compileRules(): SignFinder {
   const asciiGate = new WordGate(heads.filter(isAscii), false);
   let gate: WordGate | undefined;
 
-  return (text, threshold) => {
+  return (text) => {
     let signs: Signs | undefined;
+    let strongest = NOTHING;
     let head = 0;
     const take = (steps: readonly Step[], end: number): void => {
       signs ??= new Signs();
@@ -91,14 +142,15 @@ function compileRules(): SignFinder {
       for (const step of steps) {
         if (!signs.has(step) && holds(step, text, head, end)) signs.add(step, head);
       }
+      if (signs.weight > strongest.weight) strongest = { weight: signs.weight, families: signs.families() };
     };
     const places = isAscii(text) ? asciiGate : (gate ??= new WordGate(heads, false));
     places.scan(text, (at) => {
       head = at;
       tree.visit(text, at, take);
-      return signs?.reach(threshold) === true;
+      return strongest.weight >= RULE_WEIGHT_MAX;
     });
-    return signs?.reach(threshold) ? signs.families() : undefined;
+    return strongest;
   };
 }
 
@@ -107,9 +159,8 @@ class Signs {
   readonly #held = new Map<number, { readonly at: number; readonly step: Step }>();
   #weight = 0;
 
-  reach(threshold: number): boolean {
-    // Sums of tenths are not exact in binary.
-    return this.#weight >= threshold - 1e-9;
+  get weight(): number {
+    return this.#weight;
   }
 
   has(step: Step): boolean {
