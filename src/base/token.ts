@@ -20,6 +20,13 @@ export function derivedTokenId(hash: string): string {
   return hash.slice("sha256:".length, "sha256:".length + 12);
 }
 
+/** The id of a token that the control plane makes: a positive 31-bit integer that no other token has. */
+export function integerTokenId(hash: string, isTaken: (id: string) => boolean): string {
+  let id = Number.parseInt(hash.slice("sha256:".length, "sha256:".length + 8), 16) & 0x7fffffff;
+  while (id === 0 || isTaken(String(id))) id = (id + 1) & 0x7fffffff;
+  return String(id);
+}
+
 /** Letters and digits, all equally likely: bytes past the last whole multiple of 62 are thrown away. */
 function randomText(length: number): string {
   const usable = 256 - (256 % ALPHABET.length);

@@ -1,8 +1,9 @@
 /** Tools of the control plane for access tokens: made, rotated, revoked, listed. A plaintext leaves here once. */
 import { parseUsd } from "../base/money.ts";
 import { TIMESTAMP } from "../base/timestamp.ts";
-import { derivedTokenId, newToken, tokenHash } from "../base/token.ts";
+import { derivedTokenId, integerTokenId, newToken, tokenHash } from "../base/token.ts";
 import type { ProjectConfig, ResolvedConfig, TokenConfig } from "../config/model.ts";
+import type { Standing } from "../config/override-edits.ts";
 import type { Scope } from "../plugin/index.ts";
 import {
   type ControlTool,
@@ -28,7 +29,7 @@ export const createToken: ControlTool = {
   name: "gw_create_token",
   title: "Create a token",
   description:
-    "Makes a new access token for a project and shows it this once. Each call makes another. To keep it in git, commit its hash.",
+    "Makes a new access token for a project and shows it this once. Each call makes another. To keep it in git, commit its id and hash.",
   args: {
     project_uuid: PROJECT_UUID,
     name: { type: "string", minLength: 1, maxLength: 200, description: "Whose token it is." },
@@ -48,7 +49,7 @@ export const createToken: ControlTool = {
   required: ["project_uuid", "name"],
   effect: "changes",
   isIdempotent: false,
-  run: changing(({ edits, running, author }, args) => {
+  run: changing(({ edits, standing, running, author }, args) => {
     const project = projectOf(running, args);
     if (project === undefined) return noSuchProject(args);
     const { monthly_budget_usd_cap: cap = null, expires_at: expires = null } = args;
@@ -62,7 +63,12 @@ export const createToken: ControlTool = {
     const token = newToken("live");
     const hash = tokenHash(token);
     const made: TokenConfig = {
-      ...{ id: derivedTokenId(hash), name: textOf(args, "name"), hash, is_active: true },
+      ...{
+        id: integerTokenId(hash, (id) => isKnownId(running, standing, id)),
+        name: textOf(args, "name"),
+        hash,
+        is_active: true,
+      },
       scopes: scopesOf(args),
       monthly_budget_usd_cap: money,
       expires_at: expiresAtMs,
@@ -102,19 +108,21 @@ export const rotateToken: ControlTool = {
 export const revokeToken: ControlTool = {
   name: "gw_revoke_token",
   title: "Revoke a token",
-  description: "Makes a token useless for ever, whatever git says later. Revoking a revoked token succeeds.",
+  description:
+    "Makes a token unusable for good, whatever git says later. Revoking a revoked token succeeds. `durable: false`: the state store forgets it at a restart, so commit the `yaml` of the answer.",
   args: { token_id: TOKEN_ID },
   required: ["token_id"],
   effect: "changes",
   isIdempotent: true,
-  run: changing(({ edits, standing, running, author }, args) => {
+  run: changing(({ edits, standing, running, author, driver }, args) => {
     const found = findToken(running, args);
     if ("error" in found) return found;
     const { project, token } = found;
+    const kept = durability(standing, project, token, driver);
     return {
       edit: edits.revokeToken(standing, project.uuid, token, author),
       event: token.is_active ? eventOf("token.revoked", project, token) : undefined,
-      content: shown(project, { ...token, is_active: false }),
+      content: { ...shown(project, { ...token, is_active: false }), ...kept },
     };
   }),
 };
@@ -150,6 +158,34 @@ function findToken(config: ResolvedConfig, args: JsonMap): FoundToken | { readon
     if (token !== undefined) return { project, token };
   }
   return refusedArgument("token_id", `there is no token '${id.slice(0, 128)}'`);
+}
+
+/** Ids of revoked tokens are taken too: what was spent under them is still counted. */
+function isKnownId(running: ResolvedConfig, { overrides }: Standing, id: string): boolean {
+  return (
+    running.projects.some(({ tokens }) => tokens.some((token) => token.id === id)) ||
+    overrides.some(({ key }) => key.endsWith(`/${id}`))
+  );
+}
+
+/** Whether a revocation outlives a restart: git brings the token back where the store has forgotten it. */
+function durability(
+  { git }: Standing,
+  { uuid }: ProjectConfig,
+  { id }: TokenConfig,
+  driver: string,
+): JsonMap {
+  const known = git.projects
+    .find((project) => project.uuid === uuid)
+    ?.tokens.find((token) => token.id === id);
+  if (driver !== "memory" || known === undefined) return { durable: true };
+  // A token without an id of its own is found by its hash.
+  const identity =
+    known.id === derivedTokenId(known.hash)
+      ? `hash: "${known.hash}"`
+      : `id: ${JSON.stringify(shownTokenId(known.id))}`;
+  const yaml = `projects:\n  - uuid: ${uuid}\n    tokens:\n      - ${identity}\n        is_active: false\n`;
+  return { durable: false, yaml };
 }
 
 function scopesOf(args: JsonMap): readonly Scope[] {

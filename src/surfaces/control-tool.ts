@@ -19,7 +19,7 @@ export interface ControlContext {
   readonly log: Logger;
   readonly version: string;
   readonly buffered: ByteBudget;
-  readonly store: Pick<StateStore, "overrides" | "sums" | "audit">;
+  readonly store: Pick<StateStore, "driver" | "overrides" | "sums" | "audit">;
   readonly audit: AuditTrail;
   readonly deliveries: Deliveries;
   readonly webhooks: Pick<Webhooks, "sendTest">;
@@ -117,6 +117,8 @@ export interface Now {
   /** As calls run on what stands. */
   readonly running: ResolvedConfig;
   readonly author: { readonly actor: string; readonly atMs: number };
+  /** Of the state store. */
+  readonly driver: string;
 }
 
 export interface Change {
@@ -148,7 +150,10 @@ export function changing(
     const { edits } = ctx;
     const standing: Standing = { git: ctx.git(), overrides };
     const author = { actor: caller.name, atMs: ctx.clock.nowMs() };
-    const change = plan({ edits, standing, running: edits.running(standing), author }, args);
+    const change = plan(
+      { edits, standing, running: edits.running(standing), author, driver: ctx.store.driver },
+      args,
+    );
     return "error" in change ? change : carryOut(ctx, change, caller);
   };
 }

@@ -43,7 +43,8 @@ verifies("control.lasting", "with the file store, what was changed is there afte
   let made: unknown;
   await life(async (client) => {
     made = contentOf(await callTool(client, "gw_create_token", { project_uuid: PROJECT, name: "partner" }));
-    contentOf(await callTool(client, "gw_revoke_token", { token_id: 7 }));
+    const revoked = contentOf(await callTool(client, "gw_revoke_token", { token_id: 7 }));
+    assert.deepEqual([at(revoked, "durable"), at(revoked, "yaml")], [true, undefined]);
   });
   await life(async (client) => {
     assertAnswered(await call(client, at(made, "token")));

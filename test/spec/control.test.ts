@@ -116,6 +116,9 @@ verifies(
     const again = await tool("gw_create_token", { project_uuid: PROJECT.toUpperCase(), name: "partner" });
     assert.notEqual(at(again, "token"), token);
     assert.notEqual(at(again, "token_id"), at(first, "token_id"));
+    assert.ok(Number.isInteger(at(first, "token_id")), "webhooks say `token_id` as an integer");
+    const [event] = await events(tool, "token.created");
+    assert.equal(at(event, "metadata", "token_id"), at(again, "token_id"));
     assertAnswered(await calls(at(again, "token")));
 
     const args = {
@@ -181,6 +184,9 @@ verifies(
     assertAnswered(await calls(SEVEN));
     const revoked = await tool("gw_revoke_token", { token_id: 7 });
     assert.deepEqual([at(revoked, "token_id"), at(revoked, "is_active")], [7, false]);
+    assert.equal(at(revoked, "durable"), false, "the memory store forgets it");
+    const yaml = `projects:\n  - uuid: ${PROJECT}\n    tokens:\n      - id: 7\n        is_active: false\n`;
+    assert.equal(at(revoked, "yaml"), yaml);
     const refused = async (): Promise<void> =>
       assertRefused(await calls(SEVEN), 401, "Invalid or revoked token.");
     await refused();
