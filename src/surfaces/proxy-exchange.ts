@@ -20,6 +20,7 @@ import {
   STAGES,
   type Timer,
 } from "../plugin/index.ts";
+import { withoutAddress } from "../upstream/ssrf.ts";
 import type { Visit } from "./arrival.ts";
 import { answerHeaders, requestHeaders, trailers } from "./proxy-headers.ts";
 import { handOver } from "./proxy-piece.ts";
@@ -106,7 +107,7 @@ export class ProxyExchange {
   #start(): void {
     const { upstream, oauth } = this.#endpoint;
     this.#call.enter(CALL_STAGE, this.#call.rt.clock.monotonicMs());
-    if (typeof upstream === "string") return this.refuse(reject("ssrf_blocked", {}, { detail: upstream }));
+    if (typeof upstream === "string") return this.refuse(blocked(upstream));
     if (oauth === undefined) return this.#send(upstream, undefined);
     const { token: caller, clientAddress: ipAddress } = this.#call;
     const actor = caller.name;
@@ -164,7 +165,7 @@ export class ProxyExchange {
   #broken(out: ClientRequest, upstream: URL, error: Error): void {
     if (this.#out !== out || this.#call.ended || this.#hasAnswered) return;
     const failure = this.#endpoint.way.failureOf(error);
-    if ("blocked" in failure) return this.refuse(reject("ssrf_blocked", {}, { detail: failure.blocked }));
+    if ("blocked" in failure) return this.refuse(blocked(failure.blocked));
     // A kept connection may be closed just when it is used again: that says nothing of the request.
     const isStale = out.reusedSocket && failure.unreachable === "ECONNRESET" && !this.#isSecondConnection;
     if (isStale && IDEMPOTENT.has(this.#call.method)) {
@@ -301,4 +302,9 @@ export class ProxyExchange {
     const nothing = { result: undefined, usage: undefined, costNanoUsd: 0 };
     endCall(this.#call, this.#endpoint.finish, { outcome, status, error, ...nothing });
   }
+}
+
+/** The log is told the address, the client what kind of address it is. */
+function blocked(refusal: string): GatewayError {
+  return reject("ssrf_blocked", {}, { detail: withoutAddress(refusal), cause: refusal });
 }

@@ -23,6 +23,9 @@ const NOT_FOR_UPSTREAM = [
 /** The console's session: cookies know hosts and no ports, so browsers send it here too. */
 const CONSOLE_COOKIE = /(?:^|;\s*)sluice_session=[^;]*/g;
 
+/** Browsers send a cookie without a name as its value alone, which may look like any other. */
+const SETS_CONSOLE_COOKIE = /^[\s=]*sluice_session\s*(?:[=;]|$)/;
+
 const REQUEST_DROPS: ReadonlySet<string> = new Set([...HOP_BY_HOP, ...NOT_FOR_UPSTREAM]);
 const ANSWER_DROPS: ReadonlySet<string> = new Set(HOP_BY_HOP);
 /** Trailers may not do what must be known before the body (RFC 9110, section 6.5.1). */
@@ -85,13 +88,19 @@ function requestFraming({ method = "", headers }: IncomingMessage): string[] {
 
 /** Headers of the answer. `isChunked`: it goes out in chunks, so that trailers may follow. */
 export function answerHeaders(answer: IncomingMessage, isChunked: boolean): string[] {
-  const out = withoutNames(answer.rawHeaders, ANSWER_DROPS, namedByConnection(answer));
+  const raw = withoutNames(answer.rawHeaders, ANSWER_DROPS, namedByConnection(answer));
+  const out = raw.filter((_, n) => !setsConsoleCookie(raw[n & ~1] ?? "", raw[n | 1] ?? ""));
   for (let n = 0; n < out.length; n += 2) {
     // The gateway's own stands under that name, in every answer and in the log; the upstream's is kept beside it.
     if (plainName(out[n] ?? "") === "x-request-id") out[n] = "X-Upstream-Request-Id";
   }
   const { trailer } = answer.headers;
   return isChunked && trailer !== undefined ? [...out, "Trailer", trailer] : out;
+}
+
+/** A proxied upstream may not sign its reader in, or out. */
+function setsConsoleCookie(name: string, value: string): boolean {
+  return plainName(name) === "set-cookie" && SETS_CONSOLE_COOKIE.test(value);
 }
 
 /** What came behind the body, as pairs. `own`: the endpoint's headers, which no trailer may stand in for. */

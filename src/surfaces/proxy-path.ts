@@ -47,12 +47,31 @@ const DOUBTFUL = /\.|%/;
 function hidesDots(segment: string): boolean {
   let text = segment;
   for (let n = 0; n < DECODINGS_MAX; n++) {
-    if (text.split(/[/\\]/).some((part) => /^\s*\.\.?\s*(?:;|$)/.test(part))) return true;
-    const next = text.replace(/%([0-7][0-9a-f])/gi, (_, hex: string) =>
-      String.fromCharCode(Number.parseInt(hex, 16)),
-    );
+    if (text.split(/[/\\\uff0f\uff3c]/).some(isDots)) return true;
+    const next = decoded(text);
     if (next === text) return false;
     text = next;
   }
   return true;
+}
+
+/** One or two dots, as a lenient reader finds them: before parameters, a query, a fragment or a NUL, within blanks. */
+function isDots(part: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: C strings end at NUL, and blanks are trimmed
+  return /^[\s\0-\x1f]*[.\uff0e]{1,2}(?:[\s\0-\x1f]*$|[;?#\s\0-\x1f])/.test(part);
+}
+
+/** ASCII in percent-encoding: of one byte, in the overlong UTF-8 that decoders should refuse, and as `%uXXXX`. */
+const ENCODED =
+  /%u([0-9a-f]{4})|%([0-7][0-9a-f])|%(c[01]|e0%80|e0%81|f0%80%80|f0%80%81)%([89ab][0-9a-f])|%(ef%bc%8e|ef%bc%8f|ef%bc%bc)/gi;
+
+function decoded(text: string): string {
+  return text.replace(ENCODED, (whole, unit?: string, byte?: string, lead?: string, trail?: string) => {
+    if (lead !== undefined && trail !== undefined) {
+      const high = Number.parseInt(lead.slice(-1), 16) & 1;
+      return String.fromCharCode((high << 6) | (Number.parseInt(trail, 16) & 0x3f));
+    }
+    const hex = unit ?? byte;
+    return hex === undefined ? decodeURIComponent(whole) : String.fromCharCode(Number.parseInt(hex, 16));
+  });
 }

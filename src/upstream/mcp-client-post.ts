@@ -8,7 +8,7 @@ import { ANSWER_BYTES_MAX } from "./answer-body.ts";
 import { framing } from "./framing.ts";
 import { GuardedAgents, reasonOf } from "./guarded-agents.ts";
 import { type JsonHeaders, type JsonMap, messageOf } from "./mcp-client-wire.ts";
-import type { Resolve } from "./ssrf.ts";
+import { type Resolve, withoutAddress } from "./ssrf.ts";
 
 /** Connections to one server; further POSTs wait for one. */
 const SOCKETS_MAX = 64;
@@ -60,7 +60,7 @@ export function mcpPost({ url, allow, clock, resolve }: McpPostOptions): McpPost
   return {
     send(sent) {
       if (typeof target === "string")
-        return { ended: Promise.resolve({ failed: `blocked: ${target}` }), cancel() {} };
+        return { ended: Promise.resolve({ failed: `blocked: ${withoutAddress(target)}` }), cancel() {} };
       const { method, body } = sent;
       const headers = {
         "user-agent": "sluice",
@@ -186,6 +186,6 @@ class Posting implements McpPosting {
 
 function shortly(error: unknown): string {
   const reason = reasonOf(error);
-  if ("blocked" in reason) return `blocked: ${reason.blocked}`;
+  if ("blocked" in reason) return `blocked: ${withoutAddress(reason.blocked)}`;
   return reason.code === "" ? "unreachable" : `unreachable (${reason.code})`;
 }

@@ -4,6 +4,7 @@
  */
 import type { Clock, HttpAnswer, HttpFailure, HttpRequest, MaybePromise } from "../plugin/index.ts";
 import { parsed } from "../plugin/index.ts";
+import { withoutAddress } from "./ssrf.ts";
 
 export interface OAuthSettings {
   readonly token_url: string;
@@ -170,7 +171,7 @@ function formEncoded(text: string): string {
 }
 
 function failureText({ failed, detail }: HttpFailure): string {
-  if (failed === "blocked") return `token endpoint blocked by the SSRF guard: ${detail}`;
+  if (failed === "blocked") return `token endpoint blocked by the SSRF guard: ${withoutAddress(detail)}`;
   return `token endpoint ${failed === "timeout" ? "timed out" : "unreachable"}: ${detail}`;
 }
 

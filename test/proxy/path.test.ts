@@ -21,6 +21,7 @@ test("path and query are appended as they came", () => {
     ],
     ["https://crm.example/v2", "/file.json", "", "/v2/file.json"],
     ["https://crm.example/v2", "/...", "", "/v2/..."],
+    ["https://crm.example/v2", "/..a/.b%3f/c%00d/%u20ac/%c3%a4", "", "/v2/..a/.b%3f/c%00d/%u20ac/%c3%a4"],
     ["https://crm.example/v2?key=k", "/a", "?b=c", "/v2/a?key=k&b=c"],
     ["https://crm.example/v2?key=k", "/a", "", "/v2/a?key=k"],
   ];
@@ -46,6 +47,30 @@ test("nothing leads out of it, in any notation", () => {
     ...["/..", "/../admin", "/a/../../admin", "/%2e%2e/admin", "/.%2E/admin", "/./../admin"],
     ...["/..%2fadmin", "/a/..%2F..%2fadmin", "/..\\admin", "/..%5cadmin", "/a%2f../b", "/a%5c..%5cb"],
     ...["/%252e%252e/admin", "/..%252fadmin", "/%25252e%25252e%25252fadmin", "/..;/admin", "/..;x=1/admin"],
+    ...[
+      "/..%00/admin",
+      "/..%3f/admin",
+      "/..%23/admin",
+      "/..%3Fx/admin",
+      "/..%0a/admin",
+      "/%00../admin",
+      "/.%00.",
+    ],
+    ...[
+      "/%u002e%u002e/admin",
+      "/.%u002E/admin",
+      "/a%u002f../b",
+      "/..%u2215x%u002f../b",
+      "/%25u002e%25u002e/admin",
+    ],
+    ...[
+      "/%c0%ae%c0%ae/admin",
+      "/..%c0%af..%c0%afadmin",
+      "/%c1%9c../b",
+      "/%e0%80%ae%e0%80%ae/x",
+      "/%f0%80%80%ae./x",
+    ],
+    ...["/%ef%bc%8e%ef%bc%8e/admin", "/..%ef%bc%8f../x", "/%25c0%25ae%25c0%25ae/admin"],
     ...["/%2e%2e%3b/admin", "/..%20/admin", "/%2525252525252e%2525252525252e/x"],
   ];
   for (const rest of climbing) assert.equal(joinPath(V2, rest, ""), undefined, rest);

@@ -302,5 +302,5 @@ verifies("proxy.oauth", "the SSRF guard stands before the token server as well",
   const other = await start(t, { token_url: "http://169.254.169.254/token" });
   const blocked = await other.get();
   assertRefused(blocked, 502, "Upstream OAuth connection failed.");
-  assert.match(String(at(blocked.json, "detail")), /SSRF guard: 169\.254\.169\.254 is a link-local address/);
+  assert.match(String(at(blocked.json, "detail")), /SSRF guard: it leads to a link-local address$/);
 });

@@ -11,7 +11,9 @@ export const SURFACES = {
   ...rules("SPEC Messages (proxy)", {
     "proxy.method":
       "A method that is not allowed gets 405 `Method '<method>' is not allowed for this endpoint.`.",
-    "proxy.ssrf": "A blocked address gets 422 `Upstream URL blocked by SSRF guard.` with detail.",
+    "proxy.ssrf":
+      "A blocked address gets 422 `Upstream URL blocked by SSRF guard.`; its detail says what kind of address it is, and no address.",
+    "proxy.cookies": "An upstream's Set-Cookie that names the console's cookie is dropped.",
     "proxy.oauth": "A failed refresh gets 502 `Upstream OAuth connection failed.` with detail.",
     "proxy.unreachable": "A network failure or timeout gets 502 `Upstream unreachable.`.",
     "proxy.slug": "An unknown slug gets 404 `Endpoint '<slug>' not found or inactive.`.",
