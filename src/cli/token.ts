@@ -20,6 +20,9 @@ Examples:
 
 const SCOPES = ["chat", "models", "admin", "mcp", "proxy"];
 const TOKEN = /^gw_(?:live|test)_\S+$/;
+/** After the prefix. `token new` makes far longer ones. */
+const TOKEN_CHARACTERS_MIN = 16;
+const PREFIX_CHARACTERS = "gw_live_".length;
 
 export const command: Command = {
   name: "token",
@@ -79,7 +82,14 @@ async function hashToken(args: readonly string[], io: CliIo): Promise<number> {
   }
   const token = (await io.stdin()).replace(/\r?\n$/, "");
   if (!TOKEN.test(token)) {
-    io.stderr("sluice token: standard input holds no token: one begins with gw_live_ or gw_test_\n");
+    io.stderr("sluice token: standard input is not a token: a token begins with gw_live_ or gw_test_\n");
+    return EXIT.failed;
+  }
+  if (token.length < PREFIX_CHARACTERS + TOKEN_CHARACTERS_MIN) {
+    const form = `at least ${TOKEN_CHARACTERS_MIN} characters after its prefix`;
+    io.stderr(
+      `sluice token: the token is too short: it must have ${form}. Make one with: sluice token new\n`,
+    );
     return EXIT.failed;
   }
   io.stdout(`${tokenHash(token)}\n`);

@@ -5,7 +5,8 @@ import type { ResolvedConfig } from "../config/model.ts";
 import { type Findings, renderGithub, renderJson, renderSarif, renderText } from "../config/render.ts";
 import { type CliIo, type Command, configPath, EXIT, misused } from "./command.ts";
 
-const HELP = `Usage: sluice validate [PATH] [--overlay FILE]... [--root DIR] [--no-secrets] [--strict] [--output FORMAT]
+const HELP = `Usage: sluice validate [PATH] [--overlay FILE]... [--root DIR] [--no-secrets] [--no-plugins]
+                       [--strict] [--output FORMAT]
 
 Checks a configuration as loading would and reports every problem at once: code, place, what was found and what is
 allowed. Nothing is served and no provider is called.
@@ -16,6 +17,7 @@ allowed. Nothing is served and no provider is called.
                    resolved (default: the folder of PATH)
   --no-secrets     unset variables and missing secret files count as given: for CI without secrets; prompts, templates
                    and schemas are still read
+  --no-plugins     execute no plugin code, for configurations of strangers; what plugins register is not checked
   --strict         a secret hard-coded in a file is an error, not a warning
   --output FORMAT  text, json, github (pull-request annotations) or sarif (code scanning)
 
@@ -52,6 +54,7 @@ export function validateCommand(loadPlugins: PluginLoader): Command {
           overlay: { type: "string", multiple: true, default: [] },
           root: { type: "string" },
           "no-secrets": { type: "boolean", default: false },
+          "no-plugins": { type: "boolean", default: false },
           strict: { type: "boolean", default: false },
           output: { type: "string", default: "text" },
         },
@@ -71,6 +74,7 @@ export function validateCommand(loadPlugins: PluginLoader): Command {
         overlays: values.overlay,
         env: io.env,
         secrets: values["no-secrets"] ? "skip" : "resolve",
+        plugins: values["no-plugins"] ? "skip" : "load",
         strict: values.strict,
       } as const;
       const outcome = await loadConfig(request, loadPlugins);

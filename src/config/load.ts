@@ -3,13 +3,14 @@
  * Reports everything that is wrong at once, and returns no configuration when anything is.
  */
 import { dirname, resolve } from "node:path";
+import { AllowedReferences } from "./allowed-names.ts";
 import { checkConfig } from "./check/config.ts";
 import type { Code } from "./codes.ts";
 import { fillDefaults } from "./defaults.ts";
 import { createReporter, type Diagnostic, inOrder, type Omitted, type Reporter } from "./diagnostic.ts";
 import type { FilledConfig } from "./filled.ts";
 import { isDirectory, type PartReader, readMap, readParts } from "./merge.ts";
-import type { PluginModule, ResolvedConfig } from "./model.ts";
+import type { ResolvedConfig } from "./model.ts";
 import { layOver } from "./overlay.ts";
 import { type PluginLoader, type PluginLookup, pluginModules } from "./plugins.ts";
 import { resolveReferences } from "./references.ts";
@@ -36,7 +37,9 @@ export interface LoadRequest {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** "skip": a reference that cannot be resolved counts as given. */
   readonly secrets: "resolve" | "skip";
-  /** Whether a secret written out is an error. */
+  /** "skip": no code of plugins is executed; what they register counts as known. Default: "load". */
+  readonly plugins?: "load" | "skip" | undefined;
+  /** Whether a hard-coded secret is an error. */
   readonly strict: boolean;
 }
 
@@ -72,9 +75,11 @@ export async function loadConfig(request: LoadRequest, loadPlugins: PluginLoader
     validateTree(root, configSchema, undefined, { tree, reporter, isWhole });
     const filled = fillDefaults(root, tree);
     const modules = pluginModules(filled, reader);
-    const plugins = await loadPlugins(modules);
+    const skipsPlugins = request.plugins === "skip" && modules.length > 0;
+    const plugins = await loadPlugins(skipsPlugins ? [] : modules);
+    if (skipsPlugins) reportSkipped(filled, reader);
     // What a part that cannot be read would bring is not missing: checks wait until it can.
-    if (isWhole) check(filled, modules, plugins, reader);
+    if (isWhole) check(filled, plugins, reader, !skipsPlugins && modules.length === filled.plugins.length);
     if (reporter.errors.length === 0) config = resolveConfig({ config: filled, tree, plugins, modules });
   }
   return {
@@ -110,6 +115,7 @@ function readAll(request: LoadRequest): { readonly reader: PartReader; readonly 
   const reader: PartReader = {
     tree,
     reporter: createReporter(tree, new Set<Code>(request.strict ? ["W0101"] : [])),
+    allowed: new AllowedReferences(),
     sources: openSources(new ConfigRoot(resolve(folder))),
     env: request.env,
     mayBeUnset: request.secrets === "skip",
@@ -140,13 +146,24 @@ function hasKnownVersion(root: PlainMap, { reporter, tree }: PartReader): boolea
   return false;
 }
 
+/** The output says what was not checked. */
+function reportSkipped(config: FilledConfig, { reporter }: PartReader): void {
+  const { plugins } = config;
+  const parent = { container: config, key: "plugins", parent: undefined };
+  for (const [key, name] of plugins.entries()) {
+    if (name === null) continue;
+    const spot = { container: plugins, key, parent };
+    reporter.report("W0116", spot, `plugin \`${name}\` is not loaded: what it registers is not checked`);
+  }
+}
+
 function check(
   config: FilledConfig,
-  modules: readonly PluginModule[],
   plugins: PluginLookup,
   { tree, reporter }: PartReader,
+  areLoaded: boolean,
 ): void {
-  const pluginsAreWhole = plugins.failures.length === 0 && modules.length === config.plugins.length;
+  const pluginsAreWhole = areLoaded && plugins.failures.length === 0;
   const report: Reporter["report"] = (code, spot, message, details) => {
     if (tree.reference(spot.container, spot.key)?.isPlaceholder === true) return;
     reporter.report(code, spot, message, details);

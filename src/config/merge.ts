@@ -4,6 +4,7 @@
  */
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import type { AllowedNames } from "./allowed-names.ts";
 import { isPattern, isTestFile, matchFiles } from "./glob.ts";
 import { type ParsedFile, parseFile } from "./parse.ts";
 import { type ReferenceReader, resolveString } from "./references.ts";
@@ -38,7 +39,7 @@ const JOINED: Readonly<Record<"root" | "project", ReadonlySet<string>>> = {
 export function readParts(path: string, reader: PartReader): PlainMap | undefined {
   const seen = new Set<string>();
   const parts: PlainMap[] = [];
-  for (const file of entryFiles(path, reader)) collect(file, seen, parts, reader);
+  for (const file of entryFiles(path, reader)) collect({ path: file, allowed: [] }, seen, parts, reader);
   const root = join(parts, "root", reader);
   if (root === undefined || !Array.isArray(root["projects"])) return root;
   const { projects } = root;
@@ -101,14 +102,23 @@ export function isDirectory(path: string): boolean {
 }
 
 /** Adds a file's map and those of the files it includes, each file once, in order of their naming. */
-function collect(path: string, seen: Set<string>, parts: PlainMap[], reader: PartReader): void {
+function collect(
+  { path, allowed }: IncludedFile,
+  seen: Set<string>,
+  parts: PlainMap[],
+  reader: PartReader,
+): void {
+  reader.allowed.restrict(path, allowed);
   if (seen.has(path)) return;
   seen.add(path);
   const file = load(path, reader);
   const part = file === undefined ? undefined : topMap(file, reader);
   if (part === undefined) return;
   parts.push(part);
-  for (const included of includedFiles(part, undefined, reader)) collect(included, seen, parts, reader);
+  for (const included of includedFiles(part, undefined, reader)) {
+    const both = [...allowed, ...included.allowed];
+    collect({ path: included.path, allowed: both }, seen, parts, reader);
+  }
 }
 
 function topMap({ source, plain }: ParsedFile, { reporter, state }: PartReader): PlainMap | undefined {
@@ -124,30 +134,52 @@ function topMap({ source, plain }: ParsedFile, { reporter, state }: PartReader):
   return undefined;
 }
 
-function includedFiles(part: PlainMap, parent: Spot | undefined, reader: PartReader): readonly string[] {
+interface IncludedFile {
+  readonly path: string;
+  /** What it may refer to; empty: anything. */
+  readonly allowed: readonly AllowedNames[];
+}
+
+function includedFiles(
+  part: PlainMap,
+  parent: Spot | undefined,
+  reader: PartReader,
+): readonly IncludedFile[] {
   const include = part["include"];
   if (include === undefined || include === null) return [];
+  const spot: Spot = { container: part, key: "include", parent };
   if (!Array.isArray(include)) {
-    reader.reporter.report(
-      "E0103",
-      { container: part, key: "include", parent },
-      "include must be a list of files",
-    );
+    reader.reporter.report("E0103", spot, "include must be a list of files");
     delete part["include"];
     return [];
   }
-  const files: string[] = [];
-  for (const key of include.keys()) {
-    const spot: Spot = { container: include, key, parent: { container: part, key: "include", parent } };
-    const written: unknown = include[key];
-    if (typeof written !== "string") continue;
-    resolveString(written, spot, reader);
-    const pattern: unknown = include[key];
-    const source = reader.tree.valueRange(spot)?.source;
-    if (typeof pattern !== "string" || pattern === "" || source === undefined) continue;
-    files.push(...matching(pattern, dirname(source.path), spot, reader));
-  }
-  return files;
+  return [...include.keys()].flatMap((key) => includedBy(include, key, spot, reader));
+}
+
+/** Files of one entry: a path or pattern, alone or as `path` beside `secrets`. */
+function includedBy(
+  include: unknown[],
+  key: number,
+  parent: Spot,
+  reader: PartReader,
+): readonly IncludedFile[] {
+  const entry: unknown = include[key];
+  const entrySpot: Spot = { container: include, key, parent };
+  const spot: Spot = isPlainMap(entry) ? { container: entry, key: "path", parent: entrySpot } : entrySpot;
+  const written: unknown = Reflect.get(spot.container, spot.key);
+  if (typeof written !== "string") return [];
+  resolveString(written, spot, reader);
+  const pattern: unknown = Reflect.get(spot.container, spot.key);
+  const source = reader.tree.valueRange(spot)?.source;
+  if (typeof pattern !== "string" || pattern === "" || source === undefined) return [];
+  const allowed = isPlainMap(entry) && entry["secrets"] !== undefined ? [allowedNames(entry["secrets"])] : [];
+  return matching(pattern, dirname(source.path), spot, reader).map((path) => ({ path, allowed }));
+}
+
+/** What is not a list of texts is reported with the schema; until then nothing is allowed. */
+function allowedNames(secrets: unknown): AllowedNames {
+  const allow = isPlainMap(secrets) ? secrets["allow"] : undefined;
+  return Array.isArray(allow) ? allow.filter((name) => typeof name === "string") : [];
 }
 
 function matching(pattern: string, folder: string, spot: Spot, reader: PartReader): readonly string[] {

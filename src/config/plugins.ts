@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { dirname, resolve } from "node:path";
 import type { GuardrailPlace, JsonSchema, OptionFault, Refusal } from "../plugin/index.ts";
+import type { AllowedReferences } from "./allowed-names.ts";
 import type { Reporter } from "./diagnostic.ts";
 import type { FilledConfig } from "./filled.ts";
 import type { PluginModule } from "./model.ts";
@@ -47,7 +48,13 @@ export function pluginModules(
     tree,
     sources,
     reporter,
-  }: { readonly tree: Tree; readonly sources: Sources; readonly reporter: Reporter },
+    allowed,
+  }: {
+    readonly tree: Tree;
+    readonly sources: Sources;
+    readonly reporter: Reporter;
+    readonly allowed: AllowedReferences;
+  },
 ): readonly PluginModule[] {
   const { plugins } = config;
   const modules: PluginModule[] = [];
@@ -56,6 +63,12 @@ export function pluginModules(
     const spot = { container: plugins, key, parent };
     const range = tree.valueRange(spot);
     if (name === null || range === undefined) continue; // Reported as no name at all.
+    if (allowed.isRestricted(range.source)) {
+      tree.markFault(plugins, key);
+      const message = `a file whose include has \`secrets\` cannot name plugins: their code can read every secret`;
+      reporter.report("E0205", spot, message, { help: "name the plugin in a file without that restriction" });
+      continue;
+    }
     const from = dirname(range.source.path);
     const at = { file: range.source.path, ...range.source.position(range.start) };
     if (!/^(?:\.{0,2}\/|[A-Za-z]:\\)/.test(name)) {

@@ -3,6 +3,7 @@
  * in can never become YAML. Any other `${…}` is plain text; `$${env:` writes `${env:`.
  */
 import { dirname, isAbsolute, resolve } from "node:path";
+import type { AllowedReferences } from "./allowed-names.ts";
 import type { Reporter } from "./diagnostic.ts";
 import { OUTSIDE_HELP } from "./root.ts";
 import { isSecretField, isTextField } from "./secret-fields.ts";
@@ -13,6 +14,8 @@ import { isPlainMap, type Range, type Spot, type Tree } from "./tree.ts";
 export interface ReferenceReader {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly sources: Sources;
+  /** What included files may refer to. */
+  readonly allowed: AllowedReferences;
   readonly tree: Tree;
   readonly reporter: Reporter;
   /** True: a reference that cannot be resolved counts as given (`--no-secrets`). */
@@ -79,7 +82,7 @@ export function resolveString(value: string, spot: Spot, reader: ReferenceReader
 type Outcome =
   | { readonly text: string; readonly isDefault?: boolean }
   | {
-      readonly code: "E0011" | "E0201" | "E0202" | "E0203";
+      readonly code: "E0011" | "E0201" | "E0202" | "E0203" | "E0205";
       /** True when it is the value that is missing: without secrets it counts as given. */
       readonly mayPass?: true;
       readonly problem: string;
@@ -93,7 +96,15 @@ function resolveOne(
   place: ReferencePlace,
   reader: ReferenceReader,
 ): Outcome | undefined {
-  return kind === "env" ? resolveEnv(body, reader.env) : resolveFile(body.trim(), place, reader.sources);
+  return kind === "env" ? resolveEnv(body, place.source, reader) : resolveFile(body.trim(), place, reader);
+}
+
+function notAllowed(written: string, source: Source, allowed: AllowedReferences): Outcome {
+  return {
+    code: "E0205",
+    problem: `this file may not refer to \`${written}\`: its include allows ${allowed.describe(source)}`,
+    help: "extend `secrets.allow` of the include",
+  };
 }
 
 /** The field that a reference is part of, and the file that the field is in. */
@@ -102,9 +113,10 @@ interface ReferencePlace {
   readonly source: Source;
 }
 
-function resolveEnv(body: string, env: ReferenceReader["env"]): Outcome | undefined {
+function resolveEnv(body: string, source: Source, { env, allowed }: ReferenceReader): Outcome | undefined {
   const [, name, fallback] = ENV_NAME.exec(body) ?? [];
   if (name === undefined) return undefined;
+  if (!allowed.allowsVariable(source, name)) return notAllowed(name, source, allowed);
   const value = Object.hasOwn(env, name) ? env[name] : undefined;
   if (fallback !== undefined && (value === undefined || value === ""))
     return { text: fallback, isDefault: true };
@@ -113,14 +125,22 @@ function resolveEnv(body: string, env: ReferenceReader["env"]): Outcome | undefi
     code: "E0201",
     mayPass: true,
     problem: `environment variable \`${name}\` is not set`,
-    suggestion: nearestName(name, Object.keys(env)),
+    suggestion: nearestName(
+      name,
+      Object.keys(env).filter((other) => allowed.allowsVariable(source, other)),
+    ),
     help: `set it, or give a default: \`\${env:${name}:-…}\``,
   };
 }
 
 /** Mounted secrets lie outside the root: a field that holds one may name an absolute path. */
-function resolveFile(path: string, { spot, source }: ReferencePlace, sources: Sources): Outcome | undefined {
+function resolveFile(
+  path: string,
+  { spot, source }: ReferencePlace,
+  { sources, allowed }: ReferenceReader,
+): Outcome | undefined {
   if (path === "") return undefined;
+  if (!allowed.allowsFile(source, path, spot, sources.root)) return notAllowed(path, source, allowed);
   const isMounted = isAbsolute(path) && isSecretField(spot);
   const file = sources.read(resolve(dirname(source.path), path), isMounted ? "anywhere" : "root");
   if (file instanceof Source) return { text: file.text.replace(/\r?\n$/, "") };

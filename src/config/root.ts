@@ -46,6 +46,12 @@ export class ConfigRoot {
     return this.#holds(real, path, scope) ? { real } : this.#outside();
   }
 
+  /** True when `path` exists and really is below `folder`. */
+  isBelow(folder: string, path: string): boolean {
+    const [real, realFolder] = [realPath(path), realPath(folder)];
+    return real !== undefined && realFolder !== undefined && isInside(realFolder, real);
+  }
+
   #holds(real: string, path: string, scope: ReadScope): boolean {
     if (isInside(this.#real, real)) return true;
     const own = scope === "own-folder" ? realPath(dirname(path)) : undefined;

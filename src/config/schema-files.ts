@@ -60,6 +60,11 @@ function readSchema(path: string, spot: Spot, reader: PartReader): { readonly sc
   const owner = tree.valueRange(spot)?.source;
   if (owner === undefined || tree.reference(spot.container, spot.key)?.isPlaceholder === true)
     return undefined;
+  if (!reader.allowed.allowsFile(owner, path, spot, sources.root)) {
+    const message = `this file may not refer to \`${path}\`: its include allows ${reader.allowed.describe(owner)}`;
+    reporter.report("E0205", spot, message, { help: "extend `secrets.allow` of the include" });
+    return undefined;
+  }
   const absolute = resolve(dirname(owner.path), path);
   const source = sources.read(absolute);
   if (source instanceof Source) {

@@ -115,16 +115,23 @@ test("token new prints a token once and the YAML to commit, which validates", as
 });
 
 test("token hash reads standard input, one newline dropped, and refuses an argument", async () => {
-  const hash = `sha256:${createHash("sha256").update("gw_live_abc").digest("hex")}\n`;
-  for (const text of ["gw_live_abc", "gw_live_abc\n", "gw_live_abc\r\n"]) {
+  const hash = `sha256:${createHash("sha256").update("gw_live_abcdefghijklmnop").digest("hex")}\n`;
+  for (const text of [
+    "gw_live_abcdefghijklmnop",
+    "gw_live_abcdefghijklmnop\n",
+    "gw_live_abcdefghijklmnop\r\n",
+  ]) {
     assert.deepEqual(await run(token, ["hash"], { stdin: async () => text }), {
       code: 0,
       stdout: hash,
       stderr: "",
     });
   }
-  const refused = await run(token, ["hash", "gw_live_abc"]);
+  const refused = await run(token, ["hash", "gw_live_abcdefghijklmnop"]);
   assert.equal(refused.code, 64);
-  assert.ok(!refused.stderr.includes("gw_live_abc"));
+  assert.ok(!refused.stderr.includes("gw_live_abcdefghijklmnop"));
   assert.equal((await run(token, ["hash"], { stdin: async () => "hello" })).code, 1);
+  const short = await run(token, ["hash"], { stdin: async () => "gw_live_abcdefghijklmno" });
+  assert.equal(short.code, 1);
+  assert.match(short.stderr, /too short.*at least 16 characters.*sluice token new/);
 });

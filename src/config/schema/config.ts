@@ -12,20 +12,14 @@ import {
   state,
   telemetry,
 } from "./gateway.ts";
-import { integer, list, name, section } from "./keywords.ts";
+import { includes, integer, list, section } from "./keywords.ts";
 import { project } from "./project.ts";
 
 export const configSchema = section(
   "Configuration of a Sluice gateway.",
   {
     version: { ...integer("Layout of this file.", 1, 1, { examples: [1] }), enum: [1] },
-    include: list(
-      "Files that are parts of this configuration.",
-      name("A path or pattern.", { examples: ["conf.d/*.yaml"] }),
-      {
-        examples: [["conf.d/*.yaml"]],
-      },
-    ),
+    include: includes("Files that are parts of this configuration.", "conf.d/*.yaml"),
     server,
     admin,
     state,

@@ -70,6 +70,34 @@ export function section(
   return node("object", description, { properties, additionalProperties: false, ...more });
 }
 
+/** `include`: files that are parts of what it stands in. */
+export function includes(description: string, example: string): SchemaNode {
+  const entry: SchemaNode = {
+    type: ["string", "object"],
+    description: "A path or pattern, or a map of `path` and `secrets`.",
+    minLength: 1,
+    maxLength: 200,
+    properties: {
+      path: name("A path or pattern.", { examples: [example] }),
+      secrets: section(
+        "What the files may refer to.",
+        {
+          allow: list(
+            "Names of environment variables and paths of files; `*` stands for any characters. Files in the folder of the referring file may be read as well, but not as secrets.",
+            name("A name, path or pattern.", { examples: ["SUPPORT_*"] }),
+            { examples: [["SUPPORT_*"]] },
+          ),
+        },
+        { required: ["allow"] },
+      ),
+    },
+    required: ["path"],
+    additionalProperties: false,
+    examples: [example],
+  };
+  return list(description, entry, { examples: [[example]] });
+}
+
 /** A map whose keys the author chooses. */
 export function mapOf(
   description: string,

@@ -1,7 +1,20 @@
 /** Projects and what they hold beside endpoints. */
 import { alias, endpoint, endpointDefaults, slugForm, stageUse, uuidForm } from "./endpoint.ts";
 import { moment, tokenHash } from "./gateway.ts";
-import { choice, flag, integer, list, mapOf, name, orNull, section, text, url, usd } from "./keywords.ts";
+import {
+  choice,
+  flag,
+  includes,
+  integer,
+  list,
+  mapOf,
+  name,
+  orNull,
+  section,
+  text,
+  url,
+  usd,
+} from "./keywords.ts";
 
 const ITEMS_MAX = 20_000;
 const SCOPES = ["chat", "models", "admin", "mcp", "proxy"];
@@ -151,13 +164,7 @@ const bounded = { maxItems: ITEMS_MAX };
 export const project = section(
   "A group of endpoints, tokens, credentials and webhooks.",
   {
-    include: list(
-      "Files that are parts of this project.",
-      name("A path or pattern.", { examples: ["teams/*.yaml"] }),
-      {
-        examples: [["teams/*.yaml"]],
-      },
-    ),
+    include: includes("Files that are parts of this project.", "teams/*.yaml"),
     uuid: text("Names the project in URLs and in state.", uuidForm),
     id: orNull(
       integer("Shown in webhooks; else derived from the uuid.", 0, Number.MAX_SAFE_INTEGER, {

@@ -130,6 +130,9 @@ export const CONFIG = {
     "config.check.cleartext": "A secret that would travel over http beyond loopback is a warning.",
     "config.check.short-secret": "A webhook secret of fewer than 8 characters is an error.",
     "config.alias.inactive": "An alias with `is_active: false` gets 404 and is in no list of models.",
+    "config.secrets.allow":
+      "`secrets: { allow: […] }` of an include restricts the names that its files, and those they include, may reference.",
+    "config.no-plugins": "`validate --no-plugins` executes no plugin code, and says so.",
     "config.no-secrets":
       "Without secrets a reference counts as given, but prompts, templates and schemas are still read.",
     "config.control-plane": "`control_plane.tokens` open the control plane and the console.",
