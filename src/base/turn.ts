@@ -57,6 +57,7 @@ class Batch {
 const PORTION = 64;
 
 let work = new Batch();
+let flushes = new Batch();
 let writes = new Batch();
 let rest = new Batch();
 let armed = false;
@@ -69,6 +70,12 @@ export function workInTurn(task: Task): void;
 export function workInTurn<T>(task: Task, subject: T, failed: Failed<T>): void;
 export function workInTurn<T>(task: Task, subject?: T, failed?: Failed<T | undefined>): void {
   work.add(task, subject, failed);
+  arm();
+}
+
+/** For what must be stored before anything of this turn goes out. */
+export function flushInTurn(task: Task): void {
+  flushes.add(task, undefined, undefined);
   arm();
 }
 
@@ -117,6 +124,11 @@ function endTurn(): void {
 }
 
 function writeOut(): void {
+  if (flushes.size > 0) {
+    const due = flushes;
+    flushes = new Batch();
+    due.run(0, due.size);
+  }
   if (writes.size === 0) return;
   const tasks = writes;
   writes = new Batch();

@@ -1,12 +1,16 @@
 /** What `sluice state` shows: of a folder's state as one plain value, and that as text. */
-import type { CheckedFile } from "../state/file/offline.ts";
+import type { NanoUsdJson } from "../base/money.ts";
+import type { Fault } from "../state/file/line-chain.ts";
+import { faultText, lossText } from "../state/file/loss.ts";
+import type { CheckedFile, Repaired } from "../state/file/offline.ts";
 import type { Recovered } from "../state/file/recovery.ts";
 
 export interface StateView {
   readonly sums: readonly {
     readonly month: string;
     readonly key: string;
-    readonly settled_nano_usd: number;
+    /** A text where a number would not be exact. */
+    readonly settled_nano_usd: NanoUsdJson;
     /** Of calls that were under way; settled at less when a gateway starts. */
     readonly reserved_nano_usd: number;
   }[];
@@ -16,13 +20,19 @@ export interface StateView {
   readonly rate_windows: number;
   readonly open_calls: readonly string[];
   readonly files: readonly { readonly name: string; readonly bytes: number; readonly changes: number }[];
-  readonly faults: readonly { readonly file: string; readonly offset: number; readonly reason: string }[];
+  readonly faults: readonly {
+    readonly file: string;
+    readonly offset: number;
+    readonly reason: string;
+    readonly lost: string;
+  }[];
 }
 
 export function stateView({ tables, holds, files, faults }: Recovered): StateView {
   const sums = new Map<string, StateView["sums"][number]>();
-  for (const { month, key, settledNanoUsd } of tables.ledger.sums()) {
-    sums.set(`${month} ${key}`, { month, key, settled_nano_usd: settledNanoUsd, reserved_nano_usd: 0 });
+  for (const { month, key } of tables.ledger.sums()) {
+    const settled = tables.ledger.settled(key, month).toJSON();
+    sums.set(`${month} ${key}`, { month, key, settled_nano_usd: settled, reserved_nano_usd: 0 });
   }
   for (const hold of holds) {
     for (const [key, estimateNanoUsd] of hold.sums) {
@@ -39,7 +49,10 @@ export function stateView({ tables, holds, files, faults }: Recovered): StateVie
     rate_windows: tables.rates.size,
     open_calls: holds.map(({ callId }) => callId),
     files,
-    faults: faults.map(({ file, offset, reason }) => ({ file, offset, reason })),
+    faults: faults.map((fault) => {
+      const { file, offset, reason } = fault;
+      return { file, offset, reason, lost: lossText(fault) };
+    }),
   };
 }
 
@@ -62,7 +75,9 @@ export function shownText(view: StateView): string {
     `by ${actor}`,
   ]);
   const files = view.files.map(({ name, bytes, changes }) => [name, `${bytes} bytes`, `${changes} changes`]);
-  const faults = view.faults.map(({ file, offset, reason }) => `${file}: ${reason} (byte ${offset})\n`);
+  const faults = view.faults.map(
+    ({ file, offset, reason, lost }) => `${file}, byte ${offset}: ${reason}; ${lost}\n`,
+  );
   return [
     sums.length === 0
       ? "nothing was spent\n"
@@ -75,13 +90,28 @@ export function shownText(view: StateView): string {
 }
 
 export function checkedText(files: readonly CheckedFile[]): string {
-  const rows = files.map(({ name, bytes, lines, fault }) => [
-    name,
-    `${bytes} bytes`,
-    `${lines} lines`,
-    fault === undefined ? "good" : `${fault.kind} at byte ${fault.offset}: ${fault.reason}`,
-  ]);
+  const rows = files.flatMap(({ name, bytes, lines, faults }) => {
+    const states = faults.length === 0 ? ["good"] : faults.map(stateOf);
+    return states.map((state) => [name, `${bytes} bytes`, `${lines} lines`, state]);
+  });
   return columns(rows);
+}
+
+function stateOf(fault: Fault): string {
+  return `${fault.kind} at byte ${fault.offset}: ${fault.reason}; ${lossText(fault)}`;
+}
+
+export function repairedText({ faults, snapshot, aside }: Repaired): string {
+  const found = faults.map((fault) => `${faultText(fault)}\n`);
+  const isRevocationLost = faults.some((fault) => fault.linesLost !== 0 && /o/.test(fault.kindsLost ?? "o"));
+  return [
+    ...found,
+    `everything that could be read is in ${snapshot}\n`,
+    ...aside.map((name) => `the damaged file is kept as ${name}\n`),
+    ...(isRevocationLost
+      ? ["A token that was revoked at run time may work again: check the overrides (sluice state show).\n"]
+      : []),
+  ].join("");
 }
 
 /** The last column is not filled up. */
@@ -98,7 +128,7 @@ function columns(rows: readonly (readonly string[])[]): string {
 }
 
 /** Every nano-dollar, exactly. */
-function usd(nanoUsd: number): string {
+function usd(nanoUsd: NanoUsdJson): string {
   const digits = `${nanoUsd}`.padStart(10, "0");
   return `${digits.slice(0, -9)}.${digits.slice(-9)}`;
 }

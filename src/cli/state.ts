@@ -11,14 +11,14 @@ import {
   checkFiles,
   exportLines,
   importLines,
-  mendFiles,
   OfflineError,
   readState,
+  repairFolder,
   withFolder,
 } from "../state/file/offline.ts";
 import { type CliIo, type Command, configPath, EXIT, misused } from "./command.ts";
 import { confirmState } from "./state-confirm.ts";
-import { checkedText, shownText, stateView } from "./state-text.ts";
+import { checkedText, repairedText, shownText, stateView } from "./state-text.ts";
 
 const HELP = `Usage: sluice state show   [--directory DIR | --config PATH] [--output text|json]
        sluice state verify [--directory DIR | --config PATH] [--output text|json]
@@ -27,12 +27,14 @@ const HELP = `Usage: sluice state show   [--directory DIR | --config PATH] [--ou
        sluice state import [--directory DIR | --config PATH] [FILE]
        sluice state confirm [--config PATH]
 
-Works on the folder of \`state.driver: file\` while no gateway runs on it. A gateway mends what a crash leaves by
-itself when it starts; this is for looking, for damaged disks, and for moving.
+Works on the folder of \`state.driver: file\` while no gateway runs on it. A crash needs no repair. A gateway that finds
+damaged files starts when only conversations, audit records or rate windows are lost, and logs which; it refuses to start
+when spend or a token revocation may be lost, until the folder is restored from a backup or repaired.
 
 show    what was spent, by month and key; how many conversations, overrides and audit records; the files
-verify  reads every byte of every file; exits with 1 and says where when any is not good
-repair  makes every file good up to its first fault; what it cuts off is kept in a file beside it
+verify  reads every byte of every file; exits with 1 and says where any is damaged and what is lost
+repair  keeps everything that can be read, also after damaged lines, in a new snapshot, says what is lost, and keeps the
+        damaged files under other names
 export  writes all of it as JSON lines to FILE, or to standard output
 import  makes a new folder out of such lines from FILE, or from standard input
 confirm for \`state.driver: redis\`, while gateways run: after Redis was emptied or has lost writes, and with it
@@ -136,18 +138,18 @@ async function show({ folder, io, asJson }: Task): Promise<number> {
 
 async function verify({ folder, io, asJson }: Task): Promise<number> {
   const files = await checkFiles(folder);
-  const ok = files.every(({ fault }) => fault === undefined);
+  const ok = files.every(({ faults }) => faults.length === 0);
   io.stdout(asJson ? `${JSON.stringify({ ok, files }, null, 2)}\n` : checkedText(files));
   return ok ? EXIT.fine : EXIT.failed;
 }
 
 async function repair({ folder, io }: Task): Promise<number> {
-  const mended = await mendFiles(folder);
-  if (mended.length === 0) io.stdout("every file is good; nothing was changed\n");
-  for (const { fault, aside } of mended) {
-    const end = aside === undefined ? "this cannot be mended" : `what was cut off is in ${aside}`;
-    io.stdout(`${fault.file}, byte ${fault.offset}: ${fault.reason}; ${end}\n`);
+  const repaired = await repairFolder(folder);
+  if (repaired === undefined) {
+    io.stdout("every file is good; nothing was changed\n");
+    return EXIT.fine;
   }
+  io.stdout(repairedText(repaired));
   return EXIT.fine;
 }
 

@@ -74,6 +74,34 @@ export type Change =
       readonly runs: readonly (readonly [number, number])[];
     };
 
+/**
+ * What is lost with a line, one letter each: `m` money, `o` an override (a revocation, say), `s` a conversation, `a` audit
+ * records, `r` calls that rate windows count.
+ */
+export function kindsOf(changes: readonly Change[]): string {
+  const kinds = new Set<string>();
+  for (const change of changes)
+    kinds.add(KIND_OF[change.type] ?? (change.type === "admit" ? admitKind(change) : "r"));
+  return [...kinds].sort().join("");
+}
+
+const KIND_OF: Readonly<Partial<Record<Change["type"], string>>> = {
+  settle: "m",
+  release: "m",
+  sums: "m",
+  override: "o",
+  "override-end": "o",
+  session: "s",
+  "session-end": "s",
+  audit: "a",
+  window: "r",
+};
+
+/** A reservation is money: when its line is lost, nothing is settled for it after a crash. */
+function admitKind({ hold }: Change & { readonly type: "admit" }): string {
+  return hold === undefined ? "r" : "m";
+}
+
 type Is = (value: unknown) => boolean;
 type Shape = Readonly<Record<string, Is>>;
 

@@ -3,7 +3,6 @@
  * answered for (money settled or given back, a turn, an override, an audit record) is written before it is answered; what only limits
  * need (admissions, reservations) is written by the end of the turn of the event loop. One process holds the folder.
  */
-import { join } from "node:path";
 import type {
   Admission,
   AuditStore,
@@ -21,8 +20,9 @@ import type {
 import type { Hold } from "./change.ts";
 import { ChangeLog } from "./file/change-log.ts";
 import { diskFiles, type Files } from "./file/files.ts";
+import type { FolderLock } from "./file/folder-lock.ts";
+import { faultText, refuseLoss, tidyFolder } from "./file/loss.ts";
 import { type Recovered, Restoration, recover } from "./file/recovery.ts";
-import { listFolder, mend } from "./file/state-folder.ts";
 import { SliceTable } from "./slice-table.ts";
 import { ADMITTED_UNRESERVED, REFUSED_CLOSED, Tables, type TablesOptions } from "./tables.ts";
 
@@ -41,6 +41,8 @@ export interface FileStoreOptions extends TablesOptions {
   readonly files?: Files;
 }
 
+type HeldFolder = Extract<FolderLock, { readonly heldBy: undefined }>;
+
 const REFUSED_LOST: Admission = {
   admitted: false,
   refused: "unavailable",
@@ -50,7 +52,8 @@ const REFUSED_LOST: Admission = {
 
 /**
  * Opens the store in its folder, as its last process left it. Rejects with an Error for people when another process
- * holds the folder, when a later version wrote it, and when it cannot be read at all.
+ * holds the folder, when a later version wrote it, when it is damaged so that money or a revocation may be lost, and when it
+ * cannot be read at all.
  */
 export async function fileStore(options: FileStoreOptions): Promise<StateStore> {
   const { directory } = options;
@@ -62,7 +65,7 @@ export async function fileStore(options: FileStoreOptions): Promise<StateStore> 
     );
   }
   try {
-    return await openStore(options, files, lock.release);
+    return await openStore(options, files, lock);
   } catch (error) {
     await lock.release();
     throw error;
@@ -72,14 +75,15 @@ export async function fileStore(options: FileStoreOptions): Promise<StateStore> 
 async function openStore(
   options: FileStoreOptions,
   files: Files,
-  release: () => Promise<void>,
+  { isHeld, release }: HeldFolder,
 ): Promise<StateStore> {
   const { clock, log, directory: folder } = options;
   const recovered = await recover(files, folder, () => {
-    const now = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), boot: "" };
+    const now = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), boot: files.boot };
     return new Restoration(new Tables(options), now);
   });
-  await mendAll(options, files, recovered);
+  refuseLoss(folder, recovered.faults);
+  await tidyFolder({ files, folder, log }, recovered.faults);
   const { tables } = recovered;
   const holds = new Map<Reservation, Hold>();
   const bytesOf = (kind: string): number =>
@@ -90,6 +94,7 @@ async function openStore(
       folder,
       clock,
       log,
+      isHeld,
       snapshotIntervalMs: options.snapshotIntervalSeconds * 1000,
       journalBytesMax: options.journalBytesMax,
       capture: () => tables.capture([...holds.values()]),
@@ -105,28 +110,6 @@ async function openStore(
   // What is read at the next start is bounded by the snapshot that follows this one.
   if (bytesOf("journal") > 0) void changes.snapshot();
   return new FileStore({ options, recovered, changes, holds, release });
-}
-
-/** Says what was found wrong, makes it good, and takes away what a crash has left half done. */
-async function mendAll(
-  { directory, log }: FileStoreOptions,
-  files: Files,
-  { faults }: Recovered,
-): Promise<void> {
-  for (const { file, offset, kind, reason } of faults) {
-    const place = { file, offset, reason };
-    if (kind === "torn")
-      log.info(place, "the last change was not written whole when the process ended, and is cut");
-    else log.error(place, "a state file is damaged: what follows in it is not known any more");
-  }
-  try {
-    for (const fault of faults) await mend(files, directory, fault);
-    const { unfinished } = await listFolder(files, directory);
-    for (const name of unfinished) await files.remove(join(directory, name));
-  } catch (error) {
-    // It stays as it is and is found again; the change log will have the same to say of the disk.
-    log.error({ err: error }, "a state file could not be mended");
-  }
 }
 
 /** A crash leaves reservations open: that much had been sent to a provider (CONTRACT section 6). */
@@ -201,7 +184,7 @@ class FileStore implements StateStore {
     this.#lastHold = recovered.lastHold;
     this.#damage = recovered.faults
       .filter(({ kind }) => kind !== "torn")
-      .map(({ file, offset, reason }) => `; damaged: ${file} at byte ${offset}, ${reason}`)
+      .map((fault) => `; damaged: ${faultText(fault)}`)
       .join("");
     this.sessions = this.#sessionDoor();
     this.overrides = this.#overrideDoor();
@@ -262,6 +245,7 @@ class FileStore implements StateStore {
     const { fault, snapshotFault } = this.#changes;
     if (this.#closed !== undefined) return { ok: false, detail: "closed" };
     if (fault !== undefined) {
+      if (this.#changes.replaced) return { ok: false, detail: `file: ${fault}; refusing calls` };
       const answers = this.#refuses ? "refusing calls" : "answering from memory";
       return { ok: false, serving: !this.#refuses, detail: `file: ${fault}; ${answers}${this.#damage}` };
     }
@@ -277,7 +261,7 @@ class FileStore implements StateStore {
   }
 
   #isLost(): boolean {
-    return this.#refuses && this.#changes.fault !== undefined;
+    return this.#changes.replaced || (this.#refuses && this.#changes.fault !== undefined);
   }
 
   #letGo(reservation: Reservation): number {

@@ -130,7 +130,7 @@ export class SessionTable implements SessionStore {
     if (kept > 0 && before?.revision !== revision - 1) return false;
     const restored = new Conversation(owner, id);
     const messages = [...(before?.messages.slice(dropped, dropped + kept) ?? []), ...session.messages];
-    restored.stored = { ...session, ...this.#expiry(expiresUpMs), dropped: 0, kept: 0, messages };
+    restored.stored = { ...session, expiresUpMs: Math.ceil(expiresUpMs), dropped: 0, kept: 0, messages };
     restored.characters = charactersOf(messages);
     restored.ttlMs = ttlMs;
     restored.expiresUpMs = expiresUpMs;

@@ -166,8 +166,8 @@ verifies(
     await settled(40);
     assert.equal(degraded(), 0);
     assert.deepEqual(sick.lines, [
-      "error state is no longer written to disk: what happens from now on would not outlive this process",
-      "info state is written to disk again, nothing that memory knew is lost",
+      "error state is no longer written to disk: changes from now on will be lost on restart",
+      "info state is written to disk again; nothing in memory was lost",
     ]);
   },
 );

@@ -1,7 +1,9 @@
 /** What the file store keeps from one process to the next, and what it makes of files that are not as they were. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import type { StateStore } from "../../src/plugin/index.ts";
+import { CHAIN_START, nextLine } from "../../src/state/file/checked-lines.ts";
 import { HOUR_MS, MINUTE_MS, rate, spend } from "../../src/testing/store-claims.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { verifies } from "../spec/verifies.ts";
@@ -109,6 +111,7 @@ test("what stands in snapshots and what in journals makes no difference", async 
     "state/journal-00000004.jsonl",
     "state/snapshot-00000003.jsonl",
     "state/snapshot-00000004.jsonl",
+    "state/synced",
   ]);
   assert.deepEqual(await found(disk, life.sessionId), plain.marks.at(-1)?.found);
 });
@@ -146,32 +149,95 @@ test("a journal cut at any length is good for every change that is whole in it",
   const journal = disk.contents.get(JOURNAL) ?? Buffer.alloc(0);
   for (let bytes = 0; bytes <= journal.length; bytes += 1) {
     const cut = memoryDisk(new Map([[JOURNAL, journal.subarray(0, bytes)]]));
-    const expected = marks.findLast((mark) => mark.bytes <= bytes) ?? marks[0];
+    // A line that lacks only its end is whole.
+    const expected = marks.findLast((mark) => mark.bytes - 1 <= bytes) ?? marks[0];
     assert.deepEqual(await found(cut, life.sessionId), expected?.found, `${bytes} bytes`);
   }
 });
 
-test("a journal with a damaged byte is good up to there, says so, and what follows is kept aside", async () => {
-  const { disk, life, marks } = await lived();
-  const journal = disk.contents.get(JOURNAL) ?? Buffer.alloc(0);
-  for (let at = 0; at < journal.length; at += 1) {
-    const damaged = Buffer.from(journal);
-    damaged[at] = (damaged[at] ?? 0) ^ (1 << (at % 8));
-    const files = memoryDisk(new Map([[JOURNAL, damaged]]));
-    const store = await openOn(files);
-    const expected = marks.findLast((mark) => mark.bytes <= at) ?? marks[0];
-    assert.deepEqual(await portrait({ store, sessionId: life.sessionId }), expected?.found, `byte ${at}`);
-    const aside = [...files.contents].filter(([path]) => path.includes("damaged"));
-    // Where the very last line end is damaged, it looks as if the line had never been finished.
-    if (at === journal.length - 1) continue;
-    assert.match((await store.health()).detail, /damaged: journal-00000001\.jsonl at byte \d+/);
-    const kept = files.contents.get(JOURNAL)?.length ?? 0;
-    assert.deepEqual(
-      aside.map(([, bytes]) => bytes),
-      [damaged.subarray(kept)],
-    );
-    await store.close();
+verifies(
+  "state.file.damage",
+  "of a journal with a flipped bit everything is found, or what is lost is told, or the start is refused",
+  async () => {
+    const { disk, life, marks } = await lived();
+    const whole = marks.at(-1)?.found;
+    const journal = disk.contents.get(JOURNAL) ?? Buffer.alloc(0);
+    const ends = { exact: 0, told: 0, refused: 0 };
+    for (let at = 0; at < journal.length; at += 1) {
+      const damaged = Buffer.from(journal);
+      damaged[at] = (damaged[at] ?? 0) ^ (1 << (at % 8));
+      const files = memoryDisk(new Map([[JOURNAL, damaged]]));
+      const opened = await openOn(files).catch((error: unknown) => error);
+      if (opened instanceof Error) {
+        assert.match(opened.message, /may be lost:\n {2}journal-00000001\.jsonl, byte \d+: /, `byte ${at}`);
+        assert.match(opened.message, /sluice state repair --directory state/);
+        assert.deepEqual(files.contents.get(JOURNAL), damaged, "a refused start changes nothing");
+        ends.refused += 1;
+        continue;
+      }
+      // It is a store: what `catch` returns has been told apart.
+      const store = opened as StateStore;
+      const { ok, detail } = await store.health();
+      assert.ok(ok);
+      const left = await portrait({ store, sessionId: life.sessionId });
+      await store.close();
+      if (isDeepStrictEqual(left, whole)) ends.exact += 1;
+      else {
+        assert.match(detail, /; 1 line is lost: (conversations|audit records|calls counted by rate limits)$/);
+        ends.told += 1;
+      }
+    }
+    assert.ok(ends.exact > 15 && ends.told > 100 && ends.refused > 100, JSON.stringify(ends));
+  },
+);
+
+test("of many lines that are damaged the intact ones after them are used, and the losses are told", async () => {
+  const disk = memoryDisk();
+  const store = await openOn(disk);
+  for (let n = 1; n <= 9; n += 1) {
+    store.audit.append([auditRecordOf(n)]);
+    await settled(1);
   }
+  const text = (disk.contents.get(JOURNAL) ?? Buffer.alloc(0)).toString().replace("token 3", "token 0");
+  const lines: string[] = [];
+  const next = await openOn(
+    memoryDisk(new Map([[JOURNAL, Buffer.from(text.replace("token 6", "token 0"))]])),
+    {
+      log: listeningLog(lines),
+    },
+  );
+  const targets = (await next.audit.query({ limit: 99 })).map(({ target }) => target);
+  assert.deepEqual(
+    targets,
+    [9, 8, 7, 5, 4, 2, 1].map((n) => `token ${n}`),
+  );
+  assert.deepEqual(lines, Array(2).fill("error a state file is damaged: 1 line is lost: audit records"));
+});
+
+test("a journal that was cut after it was synced refuses the start, in the middle of a line and at its end", async () => {
+  const clock = virtualClock();
+  const disk = memoryDisk();
+  const life = begin(await openOn(disk, { clock }));
+  for (const step of STEPS) {
+    step(life);
+    await settled(1);
+  }
+  clock.advance(1000);
+  await settled();
+  const journal = disk.contents.get(JOURNAL) ?? Buffer.alloc(0);
+  const lastLine = journal.subarray(0, -1).lastIndexOf(10) + 1;
+  for (const bytes of [lastLine, lastLine + 30, 500, 0]) {
+    const cut = memoryDisk(new Map(disk.contents).set(JOURNAL, journal.subarray(0, bytes)));
+    await assert.rejects(
+      openOn(cut),
+      /may be lost:\n(.*\n)* {2}journal-00000001\.jsonl, byte \d+: /,
+      `${bytes}`,
+    );
+  }
+  const gone = memoryDisk(new Map(disk.contents));
+  gone.contents.delete(JOURNAL);
+  await assert.rejects(openOn(gone), /journal-00000001\.jsonl, byte 0: the file is missing/);
+  await (await openOn(disk.kill())).close();
 });
 
 test("a snapshot with a damaged byte, or a part of one, falls back to the one before and loses nothing", async () => {
@@ -203,7 +269,7 @@ test("a snapshot with a damaged byte, or a part of one, falls back to the one be
   }
 });
 
-test("a file that is missing among others is said, and the others are read", async () => {
+test("a journal that is missing among others refuses the start", async () => {
   const clock = virtualClock();
   const disk = memoryDisk();
   const life = begin(await openOn(disk, { clock, snapshotIntervalSeconds: 1 }));
@@ -216,17 +282,16 @@ test("a file that is missing among others is said, and the others are read", asy
   after.contents.delete("state/snapshot-00000003.jsonl");
   const gone = after.kill();
   gone.contents.delete("state/journal-00000002.jsonl");
-  const store = await openOn(gone);
-  assert.match((await store.health()).detail, /journal-00000002\.jsonl at byte 0, it is not there/);
+  await assert.rejects(openOn(gone), /journal-00000002\.jsonl, byte 0: the file is missing/);
 });
 
 test("a folder of a later version is left alone", async () => {
   const { disk } = await lived();
-  const header = { sluice: "journal", version: 2, number: 1 };
-  const { checkedLine } = await import("../../src/state/file/checked-lines.ts");
-  const later = memoryDisk(new Map([[JOURNAL, Buffer.from(checkedLine(header) ?? "")]]));
+  const header = { sluice: "journal", version: 3, number: 1 };
+  const line = nextLine(CHAIN_START, header, "h")?.text ?? "";
+  const later = memoryDisk(new Map([[JOURNAL, Buffer.from(line)]]));
   const before = new Map(later.contents);
-  await assert.rejects(openOn(later), /is of version 2, this Sluice reads 1/);
+  await assert.rejects(openOn(later), /is of version 3, this Sluice reads 2/);
   assert.deepEqual(later.contents, before);
   assert.ok(disk.contents.size > 0);
 });

@@ -10,6 +10,7 @@ export type DiskAction =
   | "append"
   | "create"
   | "write"
+  | "overwrite"
   | "sync"
   | "rename"
   | "remove"
@@ -23,13 +24,14 @@ export interface MemoryDisk extends Files {
   readonly contents: Map<string, Buffer>;
   /** Asked before everything that changes the disk. */
   weather: Weather;
+  /** Another process has taken the folder from the one that holds it. */
+  replaceHolder(): void;
   /** The process is gone: its lock goes, and what it still tries to do comes to nothing. Returns the disk it leaves. */
   kill(): MemoryDisk;
 }
 
 export function memoryDisk(contents = new Map<string, Buffer>()): MemoryDisk {
   let alive = true;
-  let held = false;
   const act = (action: DiskAction, path: string): void => {
     if (!alive) throw diskError("EKILLED");
     disk.weather(action, path);
@@ -44,16 +46,13 @@ export function memoryDisk(contents = new Map<string, Buffer>()): MemoryDisk {
   };
   const disk: MemoryDisk = {
     contents,
+    boot: "a boot",
     weather: () => {},
     kill() {
       alive = false;
       return memoryDisk(new Map(contents));
     },
-    async lock() {
-      if (held) return { heldBy: process.pid };
-      held = true;
-      return { heldBy: undefined, release: async () => void (held = false) };
-    },
+    ...memoryLock(),
     list: async (folder) =>
       [...contents.keys()].filter((path) => dirname(path) === folder).map((path) => basename(path)),
     async create(path): Promise<OpenFile> {
@@ -71,6 +70,13 @@ export function memoryDisk(contents = new Map<string, Buffer>()): MemoryDisk {
         sync: async () => act("sync", path),
         close: async () => {},
       };
+    },
+    async overwrite(path, bytes) {
+      act("overwrite", path);
+      contents.set(
+        path,
+        Buffer.concat([bytes, (contents.get(path) ?? Buffer.alloc(0)).subarray(bytes.length)]),
+      );
     },
     async *read(path, from = 0) {
       yield file(path).subarray(from);
@@ -96,4 +102,19 @@ export function memoryDisk(contents = new Map<string, Buffer>()): MemoryDisk {
 
 export function diskError(code: string): Error {
   return Object.assign(new Error(`${code}: as a test wants it`), { code });
+}
+
+function memoryLock(): Pick<MemoryDisk, "lock" | "replaceHolder"> {
+  let held = false;
+  let holder = 0;
+  return {
+    replaceHolder: () => void (holder += 1),
+    async lock() {
+      if (held) return { heldBy: process.pid };
+      held = true;
+      const own = holder;
+      const isHeld = (): boolean => holder === own;
+      return { heldBy: undefined, isHeld, release: async () => void (held = false) };
+    },
+  };
 }

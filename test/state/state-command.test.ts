@@ -62,36 +62,58 @@ test("show says what was spent, what is reserved, and what else is kept", async 
   ]);
 });
 
-test("verify finds the first byte that is not good, and repair makes it good and keeps what it cuts", async (t) => {
+test("verify tells where a file is damaged and what is lost; repair keeps what is readable, and the damaged file", async (t) => {
   const directory = temporaryFolder(t);
-  await livedIn(directory);
+  const sessionId = await livedIn(directory);
   assert.equal((await sluice(["verify", "--directory", directory])).code, 0);
   const path = join(directory, "journal-00000001.jsonl");
   const whole = readFileSync(path);
-  const offset = whole.indexOf(10, whole.length / 2) + 1;
+  const offset = whole.lastIndexOf(10, whole.indexOf('"endpoint:p/s"')) + 1;
   const damaged = Buffer.from(whole);
-  damaged[offset + 30] = 0;
+  damaged[offset + 60] = 0;
   writeFileSync(path, damaged);
+  const found = await sluice(["verify", "--directory", directory]);
+  assert.equal(found.code, 1);
+  const lost = "length or checksum do not match; 1 line is lost: overrides such as token revocations";
+  assert.match(found.out, new RegExp(`damaged at byte ${offset}: ${lost}\n$`));
+  await assert.rejects(openFileStore({ directory }), new RegExp(`byte ${offset}: ${lost}\n`));
+  const { code, out } = await sluice(["repair", "--directory", directory]);
+  assert.equal(code, 0);
+  const aside = `journal-00000001.jsonl.damaged-${offset}`;
+  assert.equal(
+    out,
+    [
+      `journal-00000001.jsonl, byte ${offset}: ${lost}`,
+      "everything that could be read is in snapshot-00000002.jsonl",
+      `the damaged file is kept as ${aside}`,
+      "A token that was revoked at run time may work again: check the overrides (sluice state show).\n",
+    ].join("\n"),
+  );
+  assert.deepEqual(readFileSync(join(directory, aside)), damaged);
+  assert.equal((await sluice(["verify", "--directory", directory])).code, 0);
+  const good = await sluice(["repair", "--directory", directory]);
+  assert.equal(good.out, "every file is good; nothing was changed\n");
+  const store = await openFileStore({ directory });
+  assert.deepEqual(await store.overrides.list(), []);
+  assert.equal((await store.spending("token", "2026-05")).settledNanoUsd, 1160);
+  assert.equal((await store.sessions.peekCharacters("chat/owner", sessionId)) > 0, true);
+  await store.close();
+});
+
+test("a folder that was closed and then cut is not good, and repair makes it so", async (t) => {
+  const directory = temporaryFolder(t);
+  await livedIn(directory);
+  const path = join(directory, "journal-00000001.jsonl");
+  truncateSync(path, readFileSync(path).length - 3);
   const found = await sluice(["verify", "--directory", directory]);
   assert.equal(found.code, 1);
   assert.match(
     found.out,
-    new RegExp(`^journal-00000001\\.jsonl .* damaged at byte ${offset}: length or checksum`),
+    /cut at byte \d+: it ended with line 5 when it was synced; 1 line is lost, which may/,
   );
-  const { code, out } = await sluice(["repair", "--directory", directory]);
-  assert.equal(code, 0);
-  const aside = `journal-00000001.jsonl.damaged-${offset}`;
-  assert.match(out, new RegExp(`what was cut off is in ${aside}\n$`));
-  assert.deepEqual(readFileSync(join(directory, aside)), damaged.subarray(offset));
-  assert.deepEqual(readFileSync(path), whole.subarray(0, offset));
-  assert.equal((await sluice(["verify", "--directory", directory])).code, 0);
-  truncateSync(path, offset - 3);
-  assert.match(
-    (await sluice(["repair", "--directory", directory])).out,
-    /is in journal-00000001\.jsonl\.torn-\d+\n$/,
-  );
-  const good = await sluice(["repair", "--directory", directory]);
-  assert.equal(good.out, "every file is good; nothing was changed\n");
+  await assert.rejects(openFileStore({ directory }), /sluice state repair/);
+  assert.equal((await sluice(["repair", "--directory", directory])).code, 0);
+  await (await openFileStore({ directory })).close();
 });
 
 test("what is exported and imported is the same state, through a file and through a pipe", async (t) => {

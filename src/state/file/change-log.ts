@@ -6,8 +6,9 @@
 import { join } from "node:path";
 import type { Clock, Logger, Timer } from "../../plugin/index.ts";
 import type { Change } from "../change.ts";
+import { CHAIN_START, type LinePosition } from "./checked-lines.ts";
 import type { Files } from "./files.ts";
-import { Journal } from "./journal.ts";
+import { Journal, ReplacedError } from "./journal.ts";
 import { writeSnapshot } from "./snapshot.ts";
 import { fileName, listFolder } from "./state-folder.ts";
 
@@ -33,6 +34,8 @@ export interface ChangeLogOptions {
   readonly snapshotIntervalMs: number;
   /** See JOURNAL_BYTES_MAX, its default. */
   readonly journalBytesMax: number | undefined;
+  /** False: another process has taken the folder. Default: nobody can. */
+  readonly isHeld?: () => boolean;
   /** Everything that is kept now; see `Tables.capture`. */
   readonly capture: () => Iterable<Change>;
 }
@@ -40,6 +43,8 @@ export interface ChangeLogOptions {
 export interface ChangeLogStart {
   /** The highest number of a file in the folder. */
   readonly lastFile: number;
+  /** The line that the next journal continues from; undefined: none. */
+  readonly lastLine: LinePosition | undefined;
   readonly snapshots: readonly number[];
   /** Bytes of journals since the last snapshot. */
   readonly journalBytes: number;
@@ -50,12 +55,16 @@ export interface ChangeLogStart {
 export class ChangeLog {
   /** Why nothing can be written; undefined when it can. */
   fault: string | undefined;
+  /** Another process has taken the folder: the fault is for good. */
+  replaced = false;
   /** Why the last snapshot failed while the journal goes on; undefined when it did not. */
   snapshotFault: string | undefined;
   readonly #options: ChangeLogOptions;
   readonly #journalBytesMax: number;
   #journal: Journal | undefined;
   #lastFile: number;
+  /** Of the journal that was written last. */
+  #lastLine: LinePosition;
   #snapshots: readonly number[];
   /** Of journals before the current one that no snapshot stands for. */
   #olderBytes: number;
@@ -72,6 +81,7 @@ export class ChangeLog {
     this.#options = options;
     this.#journalBytesMax = options.journalBytesMax ?? JOURNAL_BYTES_MAX;
     this.#lastFile = start.lastFile;
+    this.#lastLine = start.lastLine ?? CHAIN_START;
     this.#snapshots = start.snapshots;
     this.#olderBytes = start.journalBytes;
     this.#snapshotBytes = start.snapshotBytes;
@@ -81,8 +91,10 @@ export class ChangeLog {
   static async begin(options: ChangeLogOptions, start: ChangeLogStart): Promise<ChangeLog> {
     const log = new ChangeLog(options, start);
     try {
-      log.#journal = await log.#nextJournal();
-      log.#lastFile = log.#journal.number;
+      const journal = await log.#nextJournal();
+      journal.start(log.#lastLine, false);
+      log.#journal = journal;
+      log.#lastFile = journal.number;
     } catch (error) {
       log.#fail("begin a journal", error);
     }
@@ -126,7 +138,7 @@ export class ChangeLog {
 
   /** Takes a snapshot, when none is being taken. Resolves when it is there, or has failed. */
   snapshot(): Promise<void> {
-    if (this.#closed) return Promise.resolve();
+    if (this.#closed || this.replaced) return Promise.resolve();
     this.#snapshotting ??= this.#takeSnapshot().finally(() => {
       this.#snapshotting = undefined;
     });
@@ -177,11 +189,12 @@ export class ChangeLog {
   }
 
   #nextJournal(): Promise<Journal> {
-    const { files, folder, log } = this.#options;
+    const { files, folder, log, isHeld } = this.#options;
     return Journal.begin({
       files,
       folder,
       number: this.#lastFile + 1,
+      ...(isHeld === undefined ? {} : { isHeld }),
       failed: (error) => this.#fail("write to the journal", error),
       tooLong: ({ type }) =>
         log.error(
@@ -196,23 +209,27 @@ export class ChangeLog {
    * the snapshot is there, the one before and both journals say the same.
    */
   async #takeSnapshot(): Promise<void> {
-    const { files, folder, capture, log, clock } = this.#options;
+    const { files, folder, capture, log, clock, isHeld } = this.#options;
     let next: Journal | undefined;
     try {
+      if (isHeld?.() === false) throw new ReplacedError();
       next = await this.#nextJournal();
       const { number } = next;
       const old = this.#journal;
       old?.flush();
       // What failed before this moment is made up for by the snapshot; what fails after it is not.
       const faultBefore = this.fault;
+      const after = old?.position ?? this.#lastLine;
+      next.start(after, faultBefore !== undefined);
       const changes = capture();
       this.#olderBytes += old?.bytes ?? 0;
       this.#journal = next;
       if (faultBefore === undefined) this.#lastFile = number;
       await old?.close();
-      const givenUp = (): boolean => this.#closed;
-      const bytes = await writeSnapshot({ files, folder, number, givenUp }, changes);
+      const givenUp = (): boolean => this.#closed || this.replaced;
+      const bytes = await writeSnapshot({ files, folder, number, after, givenUp }, changes);
       if (bytes === undefined) return;
+      if (faultBefore !== undefined && next.isBroken) throw new Error("the journal could not be written");
       this.#lastFile = number;
       this.#snapshots = [...this.#snapshots, number];
       this.#snapshotBytes = bytes;
@@ -222,7 +239,10 @@ export class ChangeLog {
       if (faultBefore !== undefined && this.fault === faultBefore) this.#recover();
       await this.#prune();
     } catch (error) {
-      if (this.fault === undefined) {
+      if (error instanceof ReplacedError && !this.replaced) {
+        if (this.fault === undefined) this.#fail("take a snapshot", error);
+        else this.#isReplaced();
+      } else if (this.fault === undefined) {
         this.snapshotFault = reasonOf(error);
         log.error(
           { reason: this.snapshotFault },
@@ -230,7 +250,7 @@ export class ChangeLog {
         );
         return;
       }
-      // What stands in the new journal has nothing to stand on. The next attempt writes over it.
+      // The new journal has no snapshot to continue from. The next attempt writes over it.
       if (this.#journal === next) this.#journal = undefined;
       await next?.close();
     } finally {
@@ -259,18 +279,30 @@ export class ChangeLog {
     if (this.fault !== undefined) return;
     this.fault = `cannot ${action}: ${reasonOf(error)}`;
     const broken = this.#journal;
+    this.#lastLine = broken?.position ?? this.#lastLine;
     this.#journal = undefined;
     void broken?.close();
+    if (error instanceof ReplacedError) return this.#isReplaced();
     this.#retryMs = RETRY_MS_MIN;
     this.#options.log.error(
       { reason: this.fault },
-      "state is no longer written to disk: what happens from now on would not outlive this process",
+      "state is no longer written to disk: changes from now on will be lost on restart",
     );
     if (this.#snapshotting === undefined) this.#retryLater();
   }
 
+  /** Two processes that count the same money apart would spend it twice: this one stops. */
+  #isReplaced(): void {
+    this.replaced = true;
+    for (const timer of [this.#syncTimer, this.#snapshotTimer, this.#retryTimer]) timer?.cancel();
+    this.#options.log.error(
+      { folder: this.#options.folder },
+      "another process has taken the state folder: this one refuses calls; stop one of them",
+    );
+  }
+
   #retryLater(): void {
-    if (this.#closed || this.#retryTimer !== undefined) return;
+    if (this.#closed || this.replaced || this.#retryTimer !== undefined) return;
     this.#retryTimer = this.#options.clock.after(this.#retryMs, () => {
       this.#retryTimer = undefined;
       void this.snapshot();
@@ -280,7 +312,7 @@ export class ChangeLog {
 
   #recover(): void {
     this.fault = undefined;
-    this.#options.log.info({}, "state is written to disk again, nothing that memory knew is lost");
+    this.#options.log.info({}, "state is written to disk again; nothing in memory was lost");
   }
 }
 

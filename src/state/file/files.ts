@@ -2,17 +2,21 @@
  * The door to the file system, as narrow as the file driver needs it, so that tests can stand disks in its place that
  * are full or broken. All of it throws or rejects with the system's error; it decides nothing.
  */
-import { createReadStream, writeSync } from "node:fs";
+import { constants, createReadStream, readFileSync, readlinkSync, writeSync } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, truncate } from "node:fs/promises";
 import { type FolderLock, lockFolder } from "./folder-lock.ts";
 
 export interface Files {
+  /** The machine's boot, which its monotonic clock counts from; "": not known. */
+  readonly boot: string;
   /** Takes the folder for this process, and makes it when it is not there. */
   lock(folder: string): Promise<FolderLock>;
   /** Names in it. Rejects with ENOENT when it is not there. */
   list(folder: string): Promise<readonly string[]>;
   /** Makes an empty file, or empties the one that is there. */
   create(path: string): Promise<OpenFile>;
+  /** Writes over the beginning of a file, and makes it when it is not there. */
+  overwrite(path: string, bytes: Uint8Array): Promise<void>;
   /** In pieces of any size. `from`: the first byte wanted. */
   read(path: string, from?: number): AsyncIterable<Uint8Array>;
   bytes(path: string): Promise<number>;
@@ -36,15 +40,33 @@ export interface OpenFile {
 
 const READ_BYTES = 1 << 20;
 
+const { O_CREAT, O_NOFOLLOW, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
+/** A link in the folder that somebody else has put there must not lead a write to another file. */
+const CREATE = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW;
+const OVERWRITE = O_WRONLY | O_CREAT | O_NOFOLLOW;
+const READ = O_RDONLY | O_NOFOLLOW;
+
 /** The machine's own. */
 export const diskFiles: Files = {
+  boot: machineBoot(),
   lock: async (folder) => {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     return lockFolder(folder);
   },
   list: (folder) => readdir(folder),
-  create: async (path) => openFile(await open(path, "w", 0o600)),
-  read: (path, from = 0) => createReadStream(path, { start: from, highWaterMark: READ_BYTES }),
+  create: async (path) => openFile(await open(path, CREATE, 0o600)),
+  async overwrite(path, bytes) {
+    const handle = await open(path, OVERWRITE, 0o600);
+    try {
+      await handle.write(bytes, 0, bytes.length, 0);
+    } finally {
+      await handle.close();
+    }
+  },
+  async *read(path, from = 0) {
+    const handle = await open(path, READ);
+    yield* createReadStream("", { fd: handle, start: from, highWaterMark: READ_BYTES });
+  },
   bytes: async (path) => (await stat(path)).size,
   truncate: (path, bytes) => truncate(path, bytes),
   rename: (from, to) => rename(from, to),
@@ -70,4 +92,15 @@ function openFile(handle: FileHandle): OpenFile {
     sync: () => handle.datasync(),
     close: () => handle.close(),
   };
+}
+
+/** Containers of one machine share its boot; a time namespace has a clock of its own. */
+function machineBoot(): string {
+  try {
+    const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    const [namespace = ""] = /\d+/.exec(readlinkSync("/proc/self/ns/time")) ?? [];
+    return `${boot} ${namespace}`;
+  } catch {
+    return "";
+  }
 }

@@ -3,7 +3,7 @@
  * not at all, even on a full disk; one whose process is gone stops nobody. Meant for one machine: not for network disks.
  */
 import { randomInt } from "node:crypto";
-import { readFileSync, readlinkSync } from "node:fs";
+import { existsSync, readFileSync, readlinkSync } from "node:fs";
 import { open, readdir, rm, stat, utimes } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -11,7 +11,12 @@ import { setTimeout as pause } from "node:timers/promises";
 /** `heldBy`: the process that has the folder already. */
 export type FolderLock =
   | { readonly heldBy: number }
-  | { readonly heldBy: undefined; release(): Promise<void> };
+  | {
+      readonly heldBy: undefined;
+      /** False: another process has taken the folder since. */
+      isHeld(): boolean;
+      release(): Promise<void>;
+    };
 
 /** Two that come at the same moment see each other, step back, and come again after a while of their own. */
 const ATTEMPTS = 20;
@@ -85,6 +90,7 @@ function held(folder: string): FolderLock {
   }, BEAT_MS).unref();
   return {
     heldBy: undefined,
+    isHeld: () => existsSync(path),
     async release() {
       clearInterval(beat);
       heldHere.delete(folder);

@@ -4,10 +4,12 @@
  * takes a tenth of what handing it to a thread costs.
  */
 import { join } from "node:path";
-import type { Change } from "../change.ts";
-import { checkedLine } from "./checked-lines.ts";
+import { flushInTurn } from "../../base/turn.ts";
+import { type Change, kindsOf } from "../change.ts";
+import { CHAIN_START, type LinePosition, nextLine } from "./checked-lines.ts";
 import type { Files, OpenFile } from "./files.ts";
-import { fileName, header } from "./state-folder.ts";
+import { fileName, HEADER_KIND, header } from "./state-folder.ts";
+import { writeSynced } from "./synced.ts";
 
 /** Gathered at most before they are written; a turn of the loop rarely brings as many. */
 const GATHERED_MAX = 256;
@@ -16,6 +18,8 @@ export interface JournalOptions {
   readonly files: Files;
   readonly folder: string;
   readonly number: number;
+  /** False: another process has taken the folder, and nothing may be written to it. Default: nobody can. */
+  readonly isHeld?: () => boolean;
   /** Hears once of the first write that fails; nothing is written after it. */
   readonly failed: (error: unknown) => void;
   /** Hears of a change that is too long for any line, and is left out. */
@@ -30,10 +34,19 @@ interface Group {
   resolve: (written: boolean) => void;
 }
 
+/** Another process has taken the folder: this one may write no more. */
+export class ReplacedError extends Error {
+  constructor() {
+    super("another process has taken the state folder");
+  }
+}
+
 export class Journal {
   readonly number: number;
   /** Written so far. */
   bytes = 0;
+  /** Its last line that is written. */
+  position: LinePosition = CHAIN_START;
   readonly #file: OpenFile;
   readonly #options: JournalOptions;
   #group: Group | undefined;
@@ -48,18 +61,38 @@ export class Journal {
     this.#file = file;
   }
 
-  /** Rejects with the system's error. */
+  /** Makes the file; nothing may be added before `start`. Rejects with the system's error. */
   static async begin(options: JournalOptions): Promise<Journal> {
     const { files, folder, number } = options;
     const file = await files.create(join(folder, fileName("journal", number)));
     try {
-      file.append(Buffer.from(checkedLine(header("journal", number)) ?? ""));
       await files.syncFolder(folder);
     } catch (error) {
       await file.close().catch(() => {});
       throw error;
     }
     return new Journal(options, file);
+  }
+
+  /**
+   * Writes the first line, which continues from `after`: the last one of the journal before, or none. `needsSnapshot`: see
+   * `HeaderFields`. Throws the system's error.
+   */
+  start(after: LinePosition, needsSnapshot: boolean): void {
+    const { files, number } = this.#options;
+    const fields = { boot: files.boot, ...(needsSnapshot ? ({ needsSnapshot } as const) : {}) };
+    const line = nextLine(after, header("journal", number, fields), HEADER_KIND);
+    if (line === undefined) throw new Error("the first line of a journal is too long");
+    const bytes = Buffer.from(line.text);
+    this.#file.append(bytes);
+    this.position = line.position;
+    this.bytes = bytes.length;
+    this.#unsynced = bytes.length;
+  }
+
+  /** A write has failed: nothing more is written. */
+  get isBroken(): boolean {
+    return this.#broken;
   }
 
   /** Written by the end of this turn of the loop, or with the next `flush`. What it refers to must not change. */
@@ -90,8 +123,11 @@ export class Journal {
     this.flush();
     if (this.#unsynced === 0 || this.#broken) return;
     this.#unsynced = 0;
+    const { files, folder, isHeld = () => true } = this.#options;
+    const synced = { journal: this.number, bytes: this.bytes, sequence: this.position.sequence };
     try {
       await this.#file.sync();
+      if (isHeld()) await writeSynced(files, folder, synced);
     } catch (error) {
       this.#fail(error);
     }
@@ -109,7 +145,8 @@ export class Journal {
     this.#group ??= { changes: [], written: undefined, resolve: () => {} };
     if (!this.#flushComes) {
       this.#flushComes = true;
-      setImmediate(() => {
+      // Before anything of this turn goes out: what a provider or a client has seen is in the journal.
+      flushInTurn(() => {
         this.#flushComes = false;
         this.flush();
       });
@@ -118,29 +155,37 @@ export class Journal {
   }
 
   #append(changes: readonly Change[]): boolean {
-    const bytes = Buffer.from(this.#linesOf(changes));
+    const { text, position } = this.#linesOf(changes);
+    const bytes = Buffer.from(text);
     try {
       this.#file.append(bytes);
+      // Asked after the write: a process that takes the folder later than this reads what was written.
+      if (this.#options.isHeld?.() === false) throw new ReplacedError();
     } catch (error) {
       this.#fail(error);
       return false;
     }
+    this.position = position;
     this.bytes += bytes.length;
     this.#unsynced += bytes.length;
     return true;
   }
 
   /** One line, or one for each where one is too long for all. */
-  #linesOf(changes: readonly Change[]): string {
-    const line = checkedLine(changes);
+  #linesOf(changes: readonly Change[]): { readonly text: string; readonly position: LinePosition } {
+    const line = nextLine(this.position, changes, kindsOf(changes));
     if (line !== undefined) return line;
-    let lines = "";
+    let text = "";
+    let { position } = this;
     for (const change of changes) {
-      const one = checkedLine([change]);
+      const one = nextLine(position, [change], kindsOf([change]));
       if (one === undefined) this.#options.tooLong(change);
-      else lines += one;
+      else {
+        text += one.text;
+        position = one.position;
+      }
     }
-    return lines;
+    return { text, position };
   }
 
   #fail(error: unknown): void {

@@ -7,21 +7,15 @@ import { join } from "node:path";
 import { systemClock } from "../../base/clock.ts";
 import { type Change, changeOf, changesOf, isRecord } from "../change.ts";
 import { Tables } from "../tables.ts";
-import type { Fault } from "./checked-lines.ts";
+import { CHAIN_START } from "./checked-lines.ts";
 import { diskFiles } from "./files.ts";
 import { Journal } from "./journal.ts";
+import type { Fault } from "./line-chain.ts";
+import { LineChain } from "./line-chain.ts";
+import { setAside } from "./loss.ts";
 import { type Recovered, Restoration, recover } from "./recovery.ts";
-import { writeSnapshot } from "./snapshot.ts";
-import {
-  type FileKind,
-  FORMAT_VERSION,
-  fileName,
-  listFolder,
-  mend,
-  missingJournals,
-  readStateFile,
-  UNKNOWN_CHANGE,
-} from "./state-folder.ts";
+import { type SnapshotPlace, writeSnapshot } from "./snapshot.ts";
+import { FORMAT_VERSION, fileName, listFolder, readJournal, readSnapshot } from "./state-folder.ts";
 
 /** What is wrong, for people. */
 export class OfflineError extends Error {}
@@ -49,13 +43,14 @@ export async function withFolder<T>(
   }
 }
 
-/** What a start would find. Changes nothing. */
+/** What a start would find, and whether it would refuse or not. Changes nothing. */
 export function readState(folder: string): Promise<Recovered> {
   const clock = systemClock();
   const random = { uuid: randomUUID, fraction: () => 0 };
-  const options = { clock, random, maxSessions: Number.MAX_SAFE_INTEGER };
+  const unlimited = Number.MAX_SAFE_INTEGER;
+  const options = { clock, random, maxSessions: unlimited, sessionBytesMax: unlimited };
   return recover(diskFiles, folder, () => {
-    const now = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), boot: "" };
+    const now = { nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs(), boot: diskFiles.boot };
     return new Restoration(new Tables(options), now);
   });
 }
@@ -65,42 +60,84 @@ export interface CheckedFile {
   readonly bytes: number;
   /** Good ones. */
   readonly lines: number;
-  readonly fault: Fault | undefined;
+  /** In the order of their places. */
+  readonly faults: readonly Fault[];
 }
 
-/** Every file, those too that a start would have no need of. */
+/** Every byte of every file, those too that a start would have no need of. */
 export async function checkFiles(folder: string): Promise<readonly CheckedFile[]> {
   const listing = await listFolder(diskFiles, folder);
+  const { faults } = await readState(folder);
   const checked: CheckedFile[] = [];
-  const check = async (kind: FileKind, number: number): Promise<void> => {
-    const { lines, fault } = await readStateFile(diskFiles, { folder, kind, number }, (value) =>
-      changesOf(value) === undefined ? UNKNOWN_CHANGE : undefined,
-    );
-    const name = fileName(kind, number);
-    checked.push({ name, bytes: await diskFiles.bytes(join(folder, name)), lines, fault });
+  const add = async (name: string, lines: number, own: readonly Fault[]): Promise<void> => {
+    const known = faults.filter(({ file }) => file === name);
+    const bytes = await diskFiles.bytes(join(folder, name));
+    checked.push({ name, bytes, lines, faults: known.length > 0 ? known : own });
   };
-  for (const number of listing.snapshots) await check("snapshot", number);
-  for (const number of listing.journals) await check("journal", number);
-  for (const fault of missingJournals(listing.journals)) {
-    checked.push({ name: fault.file, bytes: 0, lines: 0, fault });
+  for (const number of listing.snapshots) {
+    const { lines, fault } = await readSnapshot(diskFiles, { folder, number }, CHECKING);
+    await add(fileName("snapshot", number), lines, fault === undefined ? [] : [fault]);
   }
-  return checked;
+  for (const number of listing.journals) {
+    const chain = new LineChain(() => "", undefined);
+    const { lines } = await readJournal(diskFiles, { folder, number }, chain, CHECKING);
+    chain.end(undefined);
+    await add(fileName("journal", number), lines, chain.faults);
+  }
+  const missing = faults.filter(({ file }) => !checked.some(({ name }) => name === file));
+  return [...checked, ...missing.map((fault) => ({ name: fault.file, bytes: 0, lines: 0, faults: [fault] }))];
 }
 
-export interface Mended {
-  readonly fault: Fault;
-  /** Where what was cut is kept; undefined: there was nothing to keep. */
-  readonly aside: string | undefined;
+const CHECKING = {
+  header: (): void => {},
+  take: (value: unknown) =>
+    changesOf(value) === undefined ? "it is not a change of this version" : undefined,
+};
+
+export interface Repaired {
+  readonly faults: readonly Fault[];
+  /** The snapshot that holds everything that could be read. */
+  readonly snapshot: string;
+  /** Where the damaged files are kept. */
+  readonly aside: readonly string[];
 }
 
-/** Makes every file good up to its fault, and keeps what it cuts off. */
-export async function mendFiles(folder: string): Promise<readonly Mended[]> {
-  const mended: Mended[] = [];
-  for (const { fault } of await checkFiles(folder)) {
-    if (fault === undefined) continue;
-    mended.push({ fault, aside: await mend(diskFiles, folder, fault, "keep all") });
+/**
+ * Makes a snapshot of everything that can be read, past what is damaged, and keeps the damaged files under other names.
+ * undefined: nothing was wrong, and nothing was changed.
+ */
+export async function repairFolder(folder: string): Promise<Repaired | undefined> {
+  const checked = await checkFiles(folder);
+  const faults = checked.flatMap((file) => file.faults);
+  if (faults.length === 0) return undefined;
+  const state = await readState(folder);
+  const number = state.lastFile + 1;
+  const changes = state.tables.capture(state.holds);
+  const { boot } = diskFiles;
+  await beginFolder(folder, { number, after: state.lastLine ?? CHAIN_START, boot, changes });
+  const aside: string[] = [];
+  for (const { faults: own } of checked) {
+    const [first] = own;
+    if (first !== undefined && first.kind !== "missing") aside.push(await setAside(diskFiles, folder, first));
   }
-  return mended;
+  return { faults, snapshot: fileName("snapshot", number), aside };
+}
+
+/** A snapshot of these changes, and the empty journal that continues it. Rejects with the system's error. */
+async function beginFolder(
+  folder: string,
+  { changes, ...about }: Pick<SnapshotPlace, "number" | "after" | "boot"> & { changes: Iterable<Change> },
+): Promise<void> {
+  const { number, after } = about;
+  const place = { files: diskFiles, folder, number };
+  let failure: unknown;
+  const failed = (error: unknown): void => void (failure = error);
+  await writeSnapshot({ ...place, ...about, givenUp: () => false }, changes);
+  const journal = await Journal.begin({ ...place, failed, tooLong: () => {} });
+  journal.start(after, true);
+  await journal.sync();
+  await journal.close();
+  if (failure !== undefined) throw failure;
 }
 
 /** Everything as JSON lines, the first and the last of which say what they are. */
@@ -117,15 +154,13 @@ export function* exportLines({ tables, holds }: Pick<Recovered, "tables" | "hold
 /** Makes the folder hold what was exported. Returns how many changes. Rejects with an OfflineError that names a line. */
 export async function importLines(folder: string, text: string): Promise<number> {
   const changes = changesIn(text);
-  const place = { files: diskFiles, folder, number: 1 };
-  let failure: unknown;
-  const failed = (error: unknown): void => void (failure = error);
-  const journal = await Journal.begin({ ...place, failed, tooLong: () => {} });
-  await journal.close();
-  if (failure !== undefined) throw failure;
-  await writeSnapshot({ ...place, givenUp: () => false }, changes);
+  // The lines may come from another machine: their dates are what counts here.
+  await beginFolder(folder, { number: 1, after: CHAIN_START, boot: "", changes });
   return changes.length;
 }
+
+/** Version 0.1 wrote 1. */
+const EXPORT_VERSIONS: ReadonlySet<unknown> = new Set([1, FORMAT_VERSION]);
 
 function changesIn(text: string): Change[] {
   const values = text
@@ -140,8 +175,8 @@ function changesIn(text: string): Change[] {
       }
     });
   const [first, last] = [values.shift(), values.pop()];
-  if (!isRecord(first) || first["sluice"] !== "export" || first["version"] !== FORMAT_VERSION) {
-    throw new OfflineError(`line 1 does not begin an export of version ${FORMAT_VERSION}`);
+  if (!isRecord(first) || first["sluice"] !== "export" || !EXPORT_VERSIONS.has(first["version"])) {
+    throw new OfflineError(`line 1 does not begin an export of version 1 or ${FORMAT_VERSION}`);
   }
   if (!isRecord(last) || last["end"] !== "export" || last["lines"] !== values.length + 1) {
     throw new OfflineError("its last line is missing, or lines before it are");

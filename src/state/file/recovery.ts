@@ -1,14 +1,26 @@
 /**
- * Brings back what a state folder holds: the newest good snapshot, then every change after it, in order. Reads only;
- * what it found wrong it says, and leaves it to others to mend.
+ * Brings back what a state folder holds: the newest good snapshot, then every change after it, in order, past lines that
+ * are damaged. Reads only; what it finds wrong it says, with what may be lost.
  */
 
 import { NanoUsdSum } from "../../base/money.ts";
 import { type Change, changesOf, type Hold, type Totals } from "../change.ts";
 import type { Tables } from "../tables.ts";
-import type { Fault } from "./checked-lines.ts";
+import { CHAIN_START, type LinePosition } from "./checked-lines.ts";
 import type { Files } from "./files.ts";
-import { fileName, listFolder, missingJournals, readStateFile, UNKNOWN_CHANGE } from "./state-folder.ts";
+import { type Fault, LineChain, unknownLoss } from "./line-chain.ts";
+import {
+  type FileUser,
+  type FolderListing,
+  fileName,
+  firstSequence,
+  kindsOfValue,
+  listFolder,
+  missingJournals,
+  readJournal,
+  readSnapshot,
+} from "./state-folder.ts";
+import { readSynced, type Synced } from "./synced.ts";
 
 export interface Recovered {
   readonly tables: Tables;
@@ -18,8 +30,11 @@ export interface Recovered {
   readonly lastHold: number;
   /** The highest number of a file; the next one is above it. */
   readonly lastFile: number;
+  /** The line that the next journal continues from; undefined: none that has a place in a chain. */
+  readonly lastLine: LinePosition | undefined;
   /** Those that may still be fallen back to, ascending. */
   readonly snapshots: readonly number[];
+  /** With what each has lost; nothing, where another file has the same. */
   readonly faults: readonly Fault[];
   readonly files: readonly RecoveredFile[];
 }
@@ -27,7 +42,7 @@ export interface Recovered {
 export interface RecoveredFile {
   readonly name: string;
   readonly bytes: number;
-  /** Changes that it holds, up to its fault. */
+  /** Changes that could be used. */
   readonly changes: number;
 }
 
@@ -38,43 +53,105 @@ export async function recover(
   emptyTables: () => Restoration,
 ): Promise<Recovered> {
   const listing = await listFolder(files, folder);
-  const faults: Fault[] = [];
-  const seen: RecoveredFile[] = [];
-  const read = async (kind: "journal" | "snapshot", number: number, into: Restoration): Promise<boolean> => {
-    let changes = 0;
-    const reading = await readStateFile(files, { folder, kind, number }, (value) => {
-      const group = changesOf(value);
-      for (const change of group ?? []) into.apply(change);
-      changes += group?.length ?? 0;
-      return group === undefined ? UNKNOWN_CHANGE : undefined;
-    });
-    const name = fileName(kind, number);
-    seen.push({ name, bytes: await files.bytes(`${folder}/${name}`), changes });
-    if (reading.fault !== undefined) faults.push(reading.fault);
-    return reading.fault === undefined;
-  };
-
-  let restoration = emptyTables();
-  let base = 0;
-  for (const number of listing.snapshots.toReversed()) {
-    const candidate = emptyTables();
-    if (!(await read("snapshot", number, candidate))) continue;
-    restoration = candidate;
-    base = number;
-    break;
-  }
+  const { base, after, restoration, faults, seen } = await newestSnapshot(
+    files,
+    folder,
+    listing,
+    emptyTables,
+  );
   const journals = listing.journals.filter((number) => number >= base);
-  // With a snapshot, the first one must be that of its own number.
-  faults.push(...missingJournals(base === 0 ? journals : [base - 1, ...journals]));
-  for (const number of journals) await read("journal", number, restoration);
+  const synced = await readSynced(files, folder);
+  const chain = new LineChain(kindsOfValue, after);
+  faults.push(...missingFiles(listing, base, synced));
+  for (const [index, number] of journals.entries()) {
+    const name = fileName("journal", number);
+    const next = journals[index + 1];
+    const until = next === undefined ? undefined : await firstSequence(files, folder, next);
+    const user = countingUser(restoration);
+    const { header } = await readJournal(files, { folder, number, until }, chain, user);
+    seen.push({ name, bytes: await files.bytes(`${folder}/${name}`), changes: user.changes });
+    const isBase = number === base || !(header?.needsSnapshot ?? false);
+    // What came before it is in its snapshot alone.
+    const alone = listing.snapshots.includes(number) || number === listing.journals[0];
+    if (!isBase && alone)
+      faults.push(unknownLoss(name, 0, "missing", "it needs a snapshot that cannot be read"));
+  }
+  chain.end(synced === undefined || synced.journal < base ? undefined : syncedEnd(synced));
   return {
     tables: restoration.tables,
     holds: [...restoration.holds.values()],
     lastHold: restoration.lastHold,
     lastFile: Math.max(0, ...listing.journals, ...listing.snapshots),
+    lastLine: chain.last,
     snapshots: listing.snapshots.filter((number) => number <= base),
-    faults,
+    faults: [...faults, ...chain.faults],
     files: seen,
+  };
+}
+
+function syncedEnd({ journal, bytes, sequence }: Synced): Parameters<LineChain["end"]>[0] {
+  return { file: fileName("journal", journal), bytes, sequence };
+}
+
+/** Journals that must have been there. */
+function missingFiles(listing: FolderListing, base: number, synced: Synced | undefined): Fault[] {
+  const journals = listing.journals.filter((number) => number >= base);
+  // The first one after a snapshot has its number; without a snapshot it is the first there ever was.
+  const expected = base === 0 ? 1 : base;
+  const isEmpty = listing.journals.length + listing.snapshots.length === 0;
+  const missing = isEmpty ? [] : missingJournals([expected - 1, ...journals]);
+  if (synced !== undefined && synced.journal >= base && !journals.includes(synced.journal)) {
+    const file = fileName("journal", synced.journal);
+    if (!missing.some((fault) => fault.file === file))
+      missing.push(unknownLoss(file, 0, "missing", "the file is missing"));
+  }
+  return missing;
+}
+
+interface Based {
+  /** Its number; 0: there is none, or none is good. */
+  readonly base: number;
+  /** The line before the first of its journal; undefined: not known, version 0.1 wrote it. */
+  readonly after: LinePosition | undefined;
+  readonly restoration: Restoration;
+  readonly faults: Fault[];
+  readonly seen: RecoveredFile[];
+}
+
+async function newestSnapshot(
+  files: Files,
+  folder: string,
+  listing: FolderListing,
+  emptyTables: () => Restoration,
+): Promise<Based> {
+  const faults: Fault[] = [];
+  const seen: RecoveredFile[] = [];
+  for (const number of listing.snapshots.toReversed()) {
+    const restoration = emptyTables();
+    const user = countingUser(restoration);
+    const { fault, header } = await readSnapshot(files, { folder, number }, user);
+    const name = fileName("snapshot", number);
+    seen.push({ name, bytes: await files.bytes(`${folder}/${name}`), changes: user.changes });
+    if (fault === undefined) return { base: number, after: header?.after, restoration, faults, seen };
+    // The snapshot before it and the journals since say the same; where those are gone, that is a fault of its own.
+    faults.push({ ...fault, linesLost: 0, kindsLost: "" });
+  }
+  return { base: 0, after: CHAIN_START, restoration: emptyTables(), faults, seen };
+}
+
+function countingUser(restoration: Restoration): FileUser & { readonly changes: number } {
+  let changes = 0;
+  return {
+    get changes() {
+      return changes;
+    },
+    header: ({ boot }) => restoration.writtenIn(boot),
+    take(value) {
+      const group = changesOf(value);
+      for (const change of group ?? []) restoration.apply(change);
+      changes += group?.length ?? 0;
+      return group === undefined ? "it is not a change of this version" : undefined;
+    },
   };
 }
 

@@ -1,9 +1,10 @@
 /** Writes a snapshot beside those that are there, whole or not at all, without holding up the event loop for long. */
 import { join } from "node:path";
 import type { Change } from "../change.ts";
-import { checkedLine } from "./checked-lines.ts";
+import { kindsOf } from "../change.ts";
+import { CHAIN_START, type LinePosition, nextLine } from "./checked-lines.ts";
 import type { Files } from "./files.ts";
-import { fileName, footer, header, UNFINISHED } from "./state-folder.ts";
+import { fileName, footer, HEADER_KIND, header, UNFINISHED } from "./state-folder.ts";
 
 /** Characters made into lines before the event loop has its turn: about a millisecond's work. */
 const CHUNK_CHARACTERS = 256 << 10;
@@ -12,6 +13,10 @@ export interface SnapshotPlace {
   readonly files: Files;
   readonly folder: string;
   readonly number: number;
+  /** The last line of the journal before the one of this number. */
+  readonly after: LinePosition;
+  /** What the times of the monotonic clock count from. Default: this boot of this machine. */
+  readonly boot?: string;
   /** Asked now and then: true when nobody wants it any more. */
   readonly givenUp: () => boolean;
 }
@@ -41,14 +46,23 @@ export async function writeSnapshot(
 }
 
 async function writeLines(
-  { files, number, givenUp }: SnapshotPlace,
+  { files, number, after, boot = files.boot, givenUp }: SnapshotPlace,
   path: string,
   changes: Iterable<Change>,
 ): Promise<number | undefined> {
   const file = await files.create(path);
   let bytes = 0;
   let lines = 1;
-  let text = checkedLine(header("snapshot", number)) ?? "";
+  let text = "";
+  let last = CHAIN_START;
+  /** False: too long; the journal has said so when it was made. */
+  const add = (value: unknown, kinds: string): boolean => {
+    const line = nextLine(last, value, kinds);
+    text += line?.text ?? "";
+    last = line?.position ?? last;
+    return line !== undefined;
+  };
+  add(header("snapshot", number, { boot, after }), HEADER_KIND);
   const write = async (): Promise<void> => {
     const chunk = Buffer.from(text);
     text = "";
@@ -57,16 +71,12 @@ async function writeLines(
   };
   try {
     for (const change of changes) {
-      const line = checkedLine([change]);
-      // Too long: the journal has said so when it was made.
-      if (line === undefined) continue;
-      text += line;
-      lines += 1;
+      if (add([change], kindsOf([change]))) lines += 1;
       if (text.length < CHUNK_CHARACTERS) continue;
       await write();
       if (givenUp()) return undefined;
     }
-    text += checkedLine(footer(lines)) ?? "";
+    add(footer(lines), HEADER_KIND);
     await write();
     await file.sync();
     return bytes;

@@ -1,26 +1,42 @@
-/** How the files of a state folder are called, what their first lines say, and how they are read and mended. */
+/** The names of the files of a state folder, what their first lines say, and how they are read. */
 import { join } from "node:path";
-import { isRecord } from "../change.ts";
-import { type Fault, type Reading, readCheckedLines } from "./checked-lines.ts";
+import { changesOf, isRecord, kindsOf } from "../change.ts";
+import { CHAIN_START, type LinePosition, readLines } from "./checked-lines.ts";
 import type { Files } from "./files.ts";
+import { type Fault, LineChain, unknownLoss } from "./line-chain.ts";
 
 /** journal-n holds what happened after snapshot-n was taken, up to snapshot n+1. */
 export type FileKind = "journal" | "snapshot";
 
-/** A folder of a later version is not touched. */
-export const FORMAT_VERSION = 1;
+/** A folder of a later version is not touched; version 0.1 wrote 1. */
+export const FORMAT_VERSION = 2;
+const FORMAT_VERSION_MIN = 1;
 
 export function fileName(kind: FileKind, number: number): string {
   return `${kind}-${String(number).padStart(8, "0")}.jsonl`;
 }
 
-/** Said of a line that is whole and means nothing here. */
-export const UNKNOWN_CHANGE = "it is no change of this version";
-
-/** What stands in the first line. */
-export function header(kind: FileKind, number: number): Readonly<Record<string, unknown>> {
-  return { sluice: kind, version: FORMAT_VERSION, number };
+/** What the first line says besides. */
+export interface HeaderFields {
+  /** The boot of the machine that `upMs` and the like count from. */
+  readonly boot: string;
+  /** Of a snapshot: the last line of the journal before that of its number. */
+  readonly after?: LinePosition;
+  /** The journal continues the snapshot of its number only: what came between it and the journal before was not written. */
+  readonly needsSnapshot?: true;
 }
+
+/** The value of the first line. */
+export function header(
+  kind: FileKind,
+  number: number,
+  fields: HeaderFields,
+): Readonly<Record<string, unknown>> {
+  return { sluice: kind, version: FORMAT_VERSION, number, ...fields };
+}
+
+/** The kind of a first line: nothing is lost with it. */
+export const HEADER_KIND = "h";
 
 /** What stands in the last line of a snapshot: one without it was never finished. `lines`: those before it. */
 export function footer(lines: number): Readonly<Record<string, unknown>> {
@@ -61,48 +77,142 @@ function numberOf(name: string): number {
 /** The folder was written by a version of Sluice that this one knows nothing of. */
 export class LaterVersionError extends Error {}
 
-export interface FileReading extends Reading {
-  /** undefined: all of it is good. */
-  readonly fault: Fault | undefined;
+/** What a first line says. */
+export interface Header extends HeaderFields {
+  readonly version: number;
 }
 
-/** Hands on each value after the first line's. Throws LaterVersionError, and what the system throws. */
-export async function readStateFile(
+export interface FileReading {
+  /** undefined: it cannot be read. */
+  readonly header: Header | undefined;
+  /** Good ones, the first included. */
+  readonly lines: number;
+  readonly bytes: number;
+}
+
+/** Who wants what a file holds. Lines come in their order, and only those that can be used. */
+export interface FileUser {
+  header(header: Header): void;
+  /** undefined: it can be used; else why not. */
+  take(value: unknown): string | undefined;
+}
+
+/**
+ * Reads a journal to its end, past what is damaged; `chain` has the faults. `until`: the sequence number that the next
+ * journal begins with; a writer that was replaced may have left lines from there on, which nobody was answered for.
+ * Throws LaterVersionError, and what the system throws.
+ */
+export async function readJournal(
   files: Files,
-  place: { readonly folder: string; readonly kind: FileKind; readonly number: number },
-  take: (value: unknown) => string | undefined,
+  place: { readonly folder: string; readonly number: number; readonly until?: number | undefined },
+  chain: LineChain,
+  user: FileUser,
 ): Promise<FileReading> {
-  const file = fileName(place.kind, place.number);
+  const file = fileName("journal", place.number);
+  let found: Header | undefined;
   let lines = 0;
-  let ended = false;
-  const reading = await readCheckedLines(files, join(place.folder, file), (value) => {
-    lines += 1;
-    if (lines === 1) return headerFault(value, place.kind, place.number);
-    if (ended) return "it goes on after its end";
-    if (place.kind === "snapshot" && isRecord(value) && value["end"] === "snapshot") {
-      ended = true;
-      return value["lines"] === lines - 1 ? undefined : "lines are missing";
+  let bytes = 0;
+  for await (const line of readLines(files, join(place.folder, file))) {
+    const isFirst = bytes === 0;
+    bytes += line.bytes;
+    const sequence = line.good?.chain?.sequence;
+    if (sequence !== undefined && place.until !== undefined && sequence >= place.until) continue;
+    if (isFirst && !line.isTorn) {
+      const read = line.good === undefined ? line.reason : headerOf(line.good.value, "journal", place.number);
+      if (typeof read === "string") chain.damaged(file, line.offset, read);
+      else if (chain.take(file, line) !== undefined) {
+        lines += 1;
+        found = read;
+        user.header(read);
+      }
+      continue;
     }
-    return take(value);
-  });
-  if (reading.fault !== undefined) return { ...reading, fault: { file, ...reading.fault } };
-  if (place.kind === "journal" || ended) return { ...reading, fault: undefined };
-  return {
-    ...reading,
-    fault: { file, offset: reading.bytes, kind: "damaged", reason: "its end is missing" },
-  };
+    const good = chain.take(file, line);
+    if (good === undefined) continue;
+    const reason = user.take(good.value);
+    if (reason === undefined) lines += 1;
+    else chain.unusable(file, line.offset, reason);
+  }
+  return { header: found, lines, bytes };
 }
 
-function headerFault(value: unknown, kind: FileKind, number: number): string | undefined {
-  if (!isRecord(value) || value["sluice"] !== kind) return `it is no ${kind}`;
-  const version = value["version"];
+/** Reads a snapshot; one with anything wrong is no use. Throws LaterVersionError, and what the system throws. */
+export async function readSnapshot(
+  files: Files,
+  place: { readonly folder: string; readonly number: number },
+  user: FileUser,
+): Promise<FileReading & { readonly fault: Fault | undefined }> {
+  const file = fileName("snapshot", place.number);
+  const chain = new LineChain(kindsOfValue, CHAIN_START);
+  let found: Header | undefined;
+  let lines = 0;
+  let bytes = 0;
+  let ended = false;
+  const faulty = (offset: number, reason: string) => {
+    return { header: found, lines, bytes, fault: unknownLoss(file, offset, "damaged", reason) };
+  };
+  for await (const line of readLines(files, join(place.folder, file))) {
+    const good = chain.take(file, line);
+    if (good === undefined || chain.faults.length > 0)
+      return faulty(line.offset, line.reason || "lines are missing");
+    if (ended) return faulty(line.offset, "it continues after its end");
+    if (lines === 0) {
+      const read = headerOf(good.value, "snapshot", place.number);
+      if (typeof read === "string") return faulty(line.offset, read);
+      found = read;
+      user.header(read);
+    } else if (isRecord(good.value) && good.value["end"] === "snapshot") {
+      ended = true;
+      if (good.value["lines"] !== lines) return faulty(line.offset, "lines are missing");
+    } else {
+      const reason = user.take(good.value);
+      if (reason !== undefined) return faulty(line.offset, reason);
+    }
+    lines += 1;
+    bytes += line.bytes;
+  }
+  return ended ? { header: found, lines, bytes, fault: undefined } : faulty(bytes, "its end is missing");
+}
+
+/** The sequence number that a journal begins with; undefined: it cannot be told, or there is no chain in it. */
+export async function firstSequence(
+  files: Files,
+  folder: string,
+  number: number,
+): Promise<number | undefined> {
+  for await (const { good } of readLines(files, join(folder, fileName("journal", number))))
+    return good?.chain?.sequence;
+  return undefined;
+}
+
+function headerOf(value: unknown, kind: FileKind, number: number): Header | string {
+  if (!isRecord(value) || value["sluice"] !== kind) return `it is not a ${kind}`;
+  const { version, boot } = value;
   if (typeof version === "number" && version > FORMAT_VERSION) {
     throw new LaterVersionError(
       `the state folder is of version ${version}, this Sluice reads ${FORMAT_VERSION}`,
     );
   }
-  if (version !== FORMAT_VERSION) return "its version is not known";
-  return value["number"] === number ? undefined : "it was another file once";
+  if (typeof version !== "number" || version < FORMAT_VERSION_MIN) return "its version is not known";
+  if (value["number"] !== number) return "it is another file under this name";
+  return {
+    version,
+    boot: typeof boot === "string" ? boot : "",
+    ...(isPosition(value["after"]) ? { after: value["after"] } : {}),
+    ...(value["needsSnapshot"] === true ? { needsSnapshot: true } : {}),
+  };
+}
+
+function isPosition(value: unknown): value is LinePosition {
+  if (!isRecord(value)) return false;
+  const { sequence, checksum, kinds } = value;
+  return Number.isSafeInteger(sequence) && typeof checksum === "string" && typeof kinds === "string";
+}
+
+/** Of what a line holds, whatever that is. */
+export function kindsOfValue(value: unknown): string {
+  const changes = changesOf(value);
+  return changes === undefined ? HEADER_KIND : kindsOf(changes);
 }
 
 /** The first of each gap between two that are there. */
@@ -111,39 +221,5 @@ export function missingJournals(journals: readonly number[]): Fault[] {
     const expected = (journals[index - 1] ?? number - 1) + 1;
     return number === expected ? [] : [expected];
   });
-  const reason = "it is not there";
-  return gaps.map((number) => ({ file: fileName("journal", number), offset: 0, kind: "missing", reason }));
-}
-
-/**
- * Makes a file good again: what is damaged is kept beside it under another name; what is torn is cut off, and kept only
- * by "keep all". Returns the name of what was kept.
- */
-export async function mend(
-  files: Files,
-  folder: string,
-  fault: Fault,
-  keep: "keep damaged" | "keep all" = "keep damaged",
-): Promise<string | undefined> {
-  const path = join(folder, fault.file);
-  if (fault.kind === "missing") return undefined;
-  const isJournal = fault.file.startsWith("journal");
-  if (fault.kind === "torn" && isJournal && keep === "keep damaged") {
-    await files.truncate(path, fault.offset);
-    return undefined;
-  }
-  const aside = `${fault.file}.${fault.kind}-${fault.offset}`;
-  if (!isJournal) {
-    await files.rename(path, join(folder, aside));
-    return aside;
-  }
-  const copy = await files.create(join(folder, aside));
-  try {
-    for await (const piece of files.read(path, fault.offset)) await copy.write(piece);
-    await copy.sync();
-  } finally {
-    await copy.close();
-  }
-  await files.truncate(path, fault.offset);
-  return aside;
+  return gaps.map((number) => unknownLoss(fileName("journal", number), 0, "missing", "the file is missing"));
 }

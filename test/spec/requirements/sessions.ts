@@ -39,6 +39,8 @@ export const SESSIONS = {
     "session.lru": "At `state.max_sessions` the least recently used session goes first.",
     "session.shares": "A project that uses less than an equal share loses no session to another's.",
     "session.bytes": "Sessions are bounded in bytes as well, in all and by share of each project.",
+    "state.file.damage":
+      "A damaged journal is read past the damage; what is lost is told, and money or a revocation that may be lost refuses the start.",
     "state.clock.windows": "Windows and timeouts do not follow a clock that is set forward or back.",
     "state.clock.months":
       "A month of budgets never comes again, and a clock set forward begins the next only when it stays there.",
