@@ -3,6 +3,7 @@
  * bodies stream, each held back by whoever is slower, so that a call costs the same memory whatever its size.
  */
 import type { ClientRequest, IncomingMessage } from "node:http";
+import { withoutAddress } from "../base/without-address.ts";
 import type { CompiledProxy } from "../compile/proxy.ts";
 import { sendError } from "../http/respond.ts";
 import type { Call } from "../pipeline/call.ts";
@@ -20,7 +21,6 @@ import {
   STAGES,
   type Timer,
 } from "../plugin/index.ts";
-import { withoutAddress } from "../upstream/ssrf.ts";
 import type { Visit } from "./arrival.ts";
 import { answerHeaders, requestHeaders, trailers } from "./proxy-headers.ts";
 import { handOver } from "./proxy-piece.ts";

@@ -61,17 +61,23 @@ function isDots(part: string): boolean {
   return /^[\s\0-\x1f]*[.\uff0e]{1,2}(?:[\s\0-\x1f]*$|[;?#\s\0-\x1f])/.test(part);
 }
 
-/** ASCII in percent-encoding: of one byte, in the overlong UTF-8 that decoders should refuse, and as `%uXXXX`. */
-const ENCODED =
-  /%u([0-9a-f]{4})|%([0-7][0-9a-f])|%(c[01]|e0%80|e0%81|f0%80%80|f0%80%81)%([89ab][0-9a-f])|%(ef%bc%8e|ef%bc%8f|ef%bc%bc)/gi;
+const OVERLONG = /%(?:c[01]|e0%8[01]|f0%80%8[01])%[89ab][0-9a-f]/gi;
 
+/** ASCII in percent-encoding: in the overlong UTF-8 that decoders should refuse, as `%uXXXX`, and of one byte. */
 function decoded(text: string): string {
-  return text.replace(ENCODED, (whole, unit?: string, byte?: string, lead?: string, trail?: string) => {
-    if (lead !== undefined && trail !== undefined) {
-      const high = Number.parseInt(lead.slice(-1), 16) & 1;
-      return String.fromCharCode((high << 6) | (Number.parseInt(trail, 16) & 0x3f));
-    }
-    const hex = unit ?? byte;
-    return hex === undefined ? decodeURIComponent(whole) : String.fromCharCode(Number.parseInt(hex, 16));
-  });
+  return text
+    .replace(OVERLONG, overlongCharacter)
+    .replace(/%ef%bc%(?:8[ef]|bc)/gi, decodeURIComponent)
+    .replace(/%u([0-9a-f]{4})/gi, characterOf)
+    .replace(/%([0-7][0-9a-f])/gi, characterOf);
+}
+
+/** The lead's last bit is the seventh of the character, the trail holds the other six. */
+function overlongCharacter(whole: string): string {
+  const [lead = "", trail = ""] = whole.slice(1).split("%").slice(-2);
+  return String.fromCharCode(((Number.parseInt(lead, 16) & 1) << 6) | (Number.parseInt(trail, 16) & 0x3f));
+}
+
+function characterOf(_whole: string, hex: string): string {
+  return String.fromCharCode(Number.parseInt(hex, 16));
 }

@@ -3,12 +3,13 @@
  * messages, bounded in bytes and time. Knows JSON, and nothing of what the messages mean.
  */
 import type http from "node:http";
+import { withoutAddress } from "../base/without-address.ts";
 import type { Clock } from "../plugin/index.ts";
 import { ANSWER_BYTES_MAX } from "./answer-body.ts";
 import { framing } from "./framing.ts";
 import { GuardedAgents, reasonOf } from "./guarded-agents.ts";
 import { type JsonHeaders, type JsonMap, messageOf } from "./mcp-client-wire.ts";
-import { type Resolve, withoutAddress } from "./ssrf.ts";
+import type { Resolve } from "./ssrf.ts";
 
 /** Connections to one server; further POSTs wait for one. */
 const SOCKETS_MAX = 64;

@@ -2,9 +2,10 @@
  * One OAuth connection: an access token for upstreams, asked for once for all who wait, kept until shortly before its
  * end. Whoever uses it signs with it; it goes into no message, and neither does any other secret.
  */
+
+import { withoutAddress } from "../base/without-address.ts";
 import type { Clock, HttpAnswer, HttpFailure, HttpRequest, MaybePromise } from "../plugin/index.ts";
 import { parsed } from "../plugin/index.ts";
-import { withoutAddress } from "./ssrf.ts";
 
 export interface OAuthSettings {
   readonly token_url: string;

@@ -36,9 +36,6 @@ const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
 /** Public by its number, and the metadata service of Azure's machines all the same. */
 const AZURE_METADATA = "168.63.129.16";
 
-/** Longer than any of `WORDS`. */
-const KIND_CHARACTERS_MAX = 60;
-
 const WORDS: Readonly<Record<string, string>> = {
   unspecified: "an unspecified address",
   loopback: "a loopback address",
@@ -90,12 +87,6 @@ export function addressRefusal(text: string, allow: SsrfAllow): string | undefin
   if (range === "unicast" && isPublic(meant)) return undefined;
   const named = meant === address ? text : `${text} (${meant.toString()})`;
   return `${named} is ${WORDS[range] ?? "a reserved address"}`;
-}
-
-/** A refusal for clients, who may not learn which addresses a name has inside: `it leads to a private address`. */
-export function withoutAddress(refusal: string): string {
-  const kind = / is (an? [a-z- ]+ address)$/i.exec(refusal.slice(-KIND_CHARACTERS_MAX))?.[1];
-  return kind === undefined ? refusal : `it leads to ${kind}`;
 }
 
 /**
