@@ -1,20 +1,16 @@
-/** Compiles a resolved configuration: all or nothing. What it took of the instance pool is given back if it fails. */
+/**
+ * Compiles a resolved configuration: all or nothing, in slices that let calls run in between. What it took of the
+ * instance pool is released if it fails.
+ */
+import { Slices } from "../base/slices.ts";
 import type { ProjectConfig, ResolvedConfig } from "../config/model.ts";
 import type { Host, Plugin, ProjectRef } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
 import { BUILT_IN } from "./builtin.ts";
 import { type CompileContext, CompileError } from "./context.ts";
-import {
-  builtIn,
-  compileEndpoint,
-  endpointOf,
-  finishSteps,
-  recordHooks,
-  requestSteps,
-  thirdParty,
-  traceStep,
-} from "./endpoint.ts";
+import { builtIn, finishSteps, recordHooks, requestSteps, thirdParty, traceStep } from "./endpoint.ts";
+import { EndpointUnits } from "./endpoint-units.ts";
 import { edited } from "./guardrail-edits.ts";
 import { makeHost, type Platform } from "./host.ts";
 import type { InstancePool } from "./instances.ts";
@@ -67,18 +63,19 @@ async function compileProject(context: CompileContext, project: ProjectConfig): 
     const plugin = context.registry.stages.get(use.use);
     if (plugin?.stage === "authenticate") early.push(await thirdParty(context, use));
   }
+  const units = new EndpointUnits(context, project);
   const endpoints = new Map<string, CompiledEndpoint>();
   for (const endpoint of project.endpoints) {
-    const compiled = context.at(endpoint.at, () => compileEndpoint(context, project, endpoint));
+    const compiled = context.at(endpoint.at, () => units.endpoint(endpoint));
     endpoints.set(endpoint.slug, isPromise(compiled) ? await compiled : compiled);
+    if (context.slices.isUsedUp) await context.slices.yielded();
   }
   const aliases = new Map<string, CompiledEndpoint>();
   const active = project.aliases.filter((alias) => alias.is_active);
   for (const alias of active) {
-    const compiled = context.at(alias.at, () =>
-      compileEndpoint(context, project, endpointOf(project, alias)),
-    );
+    const compiled = context.at(alias.at, () => units.alias(alias));
     aliases.set(alias.alias, isPromise(compiled) ? await compiled : compiled);
+    if (context.slices.isUsedUp) await context.slices.yielded();
   }
   return {
     ref,
@@ -114,6 +111,7 @@ export async function makeContext(input: CompileInput): Promise<CompileContext> 
     registry,
     platform,
     lease,
+    slices: new Slices(),
     upstream,
     hostFor(plugin) {
       let host = hosts.get(plugin);

@@ -1,4 +1,5 @@
 /** What all parts of one compilation share. */
+import type { Slices } from "../base/slices.ts";
 import type { ResolvedConfig, SourcePlace } from "../config/model.ts";
 import type { Host, MaybePromise, Plugin } from "../plugin/index.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
@@ -11,6 +12,8 @@ export interface CompileContext {
   readonly registry: Registry;
   readonly platform: Platform;
   readonly lease: InstanceLease;
+  /** Loops over many things yield to the event loop when their slice is used up. */
+  readonly slices: Slices;
   hostFor(plugin: Plugin): Host;
   /** The HTTP client to providers, loaded when the first provider needs it. */
   upstream(): Promise<UpstreamClient>;

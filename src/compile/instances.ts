@@ -2,6 +2,7 @@
  * Plugin instances: `setup` runs once per plugin and options, however many endpoints use it, and an instance lives on
  * across reloads while its plugin and options stay equal, so that a changed prompt does not drop a warm pool.
  */
+import { Slices } from "../base/slices.ts";
 import { textKey } from "../base/text-key.ts";
 import type { Clock, MaybePromise } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
@@ -21,6 +22,8 @@ interface Held {
 export interface Making<T> {
   make(): MaybePromise<T>;
   close(made: T): MaybePromise<void>;
+  /** It is made of others that have a deadline each, and needs none of its own. */
+  readonly isComposite?: boolean;
 }
 
 /** All instances of the process. Bounded by what the generations alive use. */
@@ -44,11 +47,11 @@ export class InstancePool {
   }
 
   /** The instance for this key, made if there is none. Throws what `make` throws. */
-  hold<T>(plugin: object, key: string, { make, close }: Making<T>): Held {
+  hold<T>(plugin: object, key: string, { make, close, isComposite = false }: Making<T>): Held {
     let byOptions = this.#held.get(plugin);
     let held = byOptions?.get(key);
     if (held !== undefined) return held;
-    const made = withSetupDeadline(this.#clock, make(), close);
+    const made = isComposite ? make() : withSetupDeadline(this.#clock, make(), close);
     // A plugin and key always make one type, so what `made` gives is what `close` takes.
     held = { plugin, key, made, users: 0, close: (value) => close(value as T) };
     if (isPromise(made)) settle(held, made);
@@ -57,13 +60,14 @@ export class InstancePool {
     return held;
   }
 
-  async drop(held: Held): Promise<void> {
+  /** Synchronous while others use it: a generation of ten thousand endpoints drops them all at once. */
+  drop(held: Held): MaybePromise<void> {
     held.users--;
-    if (held.users > 0) return;
+    if (held.users > 0) return undefined;
     const byOptions = this.#held.get(held.plugin);
     byOptions?.delete(held.key);
     if (byOptions?.size === 0) this.#held.delete(held.plugin);
-    await Promise.resolve(held.made).then(held.close, () => undefined);
+    return Promise.resolve(held.made).then(held.close, () => undefined);
   }
 }
 
@@ -77,6 +81,8 @@ function settle(held: Held, made: Promise<unknown>): void {
   );
 }
 
+const CLOSINGS_PER_SLICE = 32;
+
 export class InstanceLease {
   readonly #pool: InstancePool;
   readonly #taken = new Set<Held>();
@@ -85,9 +91,19 @@ export class InstanceLease {
     this.#pool = pool;
   }
 
+  /** For one of several parts that are released apart from each other. */
+  another(): InstanceLease {
+    return this.#pool.lease();
+  }
+
   /** The instance for these options, at once where it is there. Throws or rejects with what `make` fails with. */
   take<T>(plugin: object, options: unknown, making: Making<T>): MaybePromise<T> {
-    const held = this.#pool.hold(plugin, textKey(JSON.stringify(options) ?? ""), making);
+    return this.takeByKey(plugin, textKey(JSON.stringify(options) ?? ""), making);
+  }
+
+  /** As `take`, for what has a key already. */
+  takeByKey<T>(plugin: object, key: string, making: Making<T>): MaybePromise<T> {
+    const held = this.#pool.hold(plugin, key, making);
     if (!this.#taken.has(held)) {
       this.#taken.add(held);
       held.users++;
@@ -96,10 +112,22 @@ export class InstanceLease {
     return held.made as MaybePromise<T>;
   }
 
+  /** In slices, since there may be many. Rejects with the first failure, after all of them were dropped. */
   async release(): Promise<void> {
     const taken = [...this.#taken];
     this.#taken.clear();
-    await Promise.all(taken.map((held) => this.#pool.drop(held)));
+    const slices = new Slices();
+    const closing: Promise<unknown>[] = [];
+    const failures: unknown[] = [];
+    for (const held of taken) {
+      const closed = this.#pool.drop(held);
+      if (isPromise(closed)) closing.push(closed.catch((thrown: unknown) => failures.push(thrown)));
+      // What a close does next runs only when this loop waits, so few of them may gather.
+      const isMuch = isPromise(closed) && closing.length % CLOSINGS_PER_SLICE === 0;
+      if (isMuch || slices.isUsedUp) await slices.yielded();
+    }
+    await Promise.all(closing);
+    if (failures.length > 0) throw failures[0];
   }
 }
 

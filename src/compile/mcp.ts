@@ -53,8 +53,11 @@ export interface OfferedServer {
 const MCP_CLIENTS = Object.freeze({ name: "mcp_servers" });
 
 export async function compileMcp(context: CompileContext, project: ProjectConfig): Promise<McpOffer> {
-  const exposed = project.endpoints.filter((endpoint) => endpoint.expose_as_mcp_tool);
-  const tools = new Map(exposed.map((endpoint) => [endpoint.slug, endpointTool(endpoint)]));
+  const tools = new Map<string, EndpointTool>();
+  for (const endpoint of project.endpoints) {
+    if (endpoint.expose_as_mcp_tool) tools.set(endpoint.slug, endpointTool(endpoint));
+    if (context.slices.isUsedUp) await context.slices.yielded();
+  }
   const active = project.mcp_servers.filter((server) => server.is_active);
   return { tools, servers: await Promise.all(active.map((server) => offered(context, project, server))) };
 }

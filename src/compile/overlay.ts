@@ -48,7 +48,10 @@ export async function compileOverlay(base: CompiledBase, input: CompileInput): P
     const projects = new Map(base.compiled.projects);
     for (const [index, project] of input.config.projects.entries()) {
       const compiled = projects.get(project.uuid);
-      if (compiled === undefined || project.endpoints === base.config.projects[index]?.endpoints) continue;
+      const before = base.config.projects[index];
+      const isSame =
+        project.endpoints === before?.endpoints && project.proxy_endpoints === before.proxy_endpoints;
+      if (compiled === undefined || isSame) continue;
       projects.set(project.uuid, switched(compiled, project));
     }
     base.hold();
@@ -72,17 +75,28 @@ function isCovered(project: ProjectConfig, before: ProjectConfig | undefined): b
   if (project === before) return true;
   return (
     project.uuid === before?.uuid &&
-    project.proxy_endpoints === before.proxy_endpoints &&
+    project.proxy_endpoints.length === before.proxy_endpoints.length &&
     project.endpoints.length === before.endpoints.length
   );
 }
 
 function switched(compiled: CompiledProject, project: ProjectConfig): CompiledProject {
-  const endpoints = new Map(compiled.endpoints);
-  for (const { slug, is_active: isActive } of project.endpoints) {
-    const endpoint = endpoints.get(slug);
-    if (endpoint !== undefined && endpoint.isActive !== isActive)
-      endpoints.set(slug, { ...endpoint, isActive });
+  return {
+    ...compiled,
+    endpoints: withActivity(compiled.endpoints, project.endpoints),
+    proxies: withActivity(compiled.proxies, project.proxy_endpoints),
+    listingJson: listingOf(project),
+  };
+}
+
+function withActivity<T extends { readonly isActive: boolean }>(
+  compiled: ReadonlyMap<string, T>,
+  entries: readonly { readonly slug: string; readonly is_active: boolean }[],
+): ReadonlyMap<string, T> {
+  const switchedOver = new Map(compiled);
+  for (const { slug, is_active: isActive } of entries) {
+    const one = compiled.get(slug);
+    if (one !== undefined && one.isActive !== isActive) switchedOver.set(slug, { ...one, isActive });
   }
-  return { ...compiled, endpoints, listingJson: listingOf(project) };
+  return switchedOver;
 }

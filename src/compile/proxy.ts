@@ -61,6 +61,7 @@ export async function compileProxies(
       oauth: connection && oauthOf(context, connection, ref),
       ...(await passedOnChain(context, project, subject, isLimited ? limits : undefined)),
     });
+    if (context.slices.isUsedUp) await context.slices.yielded();
   }
   return proxies;
 }

@@ -3,8 +3,16 @@
  * out; names of fields only, since values may be secrets.
  */
 import { isDeepStrictEqual } from "node:util";
+import { Slices } from "../base/slices.ts";
 import type { AuditSeverity, JsonValue } from "../plugin/index.ts";
-import type { CredentialConfig, ProjectConfig, ResolvedConfig, TokenConfig } from "./model.ts";
+import { type Entry, entryKeys, withoutPlaces } from "./entry-keys.ts";
+import type {
+  CredentialConfig,
+  ProjectConfig,
+  ProxyEndpointConfig,
+  ResolvedConfig,
+  TokenConfig,
+} from "./model.ts";
 
 export interface ConfigChange {
   /** An event key of the specification. */
@@ -16,22 +24,31 @@ export interface ConfigChange {
   readonly metadata: { readonly [key: string]: JsonValue };
 }
 
-/** All events between two configurations, in the order of their projects: of `after`, then those that are gone. */
-export function diffConfigs(before: ResolvedConfig, after: ResolvedConfig): readonly ConfigChange[] {
-  const pairs = paired(before.projects, after.projects, ({ uuid }) => uuid);
-  return pairs.flatMap(([old, now]) => {
+/**
+ * All events between two configurations, in the order of their projects: of `after`, then those that are gone. In
+ * slices, since ten thousand endpoints may have changed.
+ */
+export async function diffConfigs(
+  before: ResolvedConfig,
+  after: ResolvedConfig,
+): Promise<readonly ConfigChange[]> {
+  const slices = new Slices();
+  const all: ConfigChange[] = [];
+  for (const [old, now] of paired(before.projects, after.projects, ({ uuid }) => uuid)) {
     const project = now ?? old;
-    if (project === undefined) return [];
+    if (project === undefined) continue;
     const { id, name, uuid } = project;
     const changes = [
       ...tokenChanges(old, now),
       ...credentialChanges(old, now),
-      ...endpointChanges(old, now),
+      ...(await endpointChanges(old, now, slices)),
       ...disconnections(old, now),
       ...disabledProviders(before, after, now),
     ];
-    return changes.map((change) => ({ ...change, project: { id, name, uuid } }));
-  });
+    for (const change of changes) all.push({ ...change, project: { id, name, uuid } });
+    if (slices.isUsedUp) await slices.yielded();
+  }
+  return all;
 }
 
 type Change = Omit<ConfigChange, "project">;
@@ -77,7 +94,7 @@ interface Callable {
   readonly slug: string;
   readonly name: string;
   readonly isActive: boolean;
-  readonly fields: Readonly<Record<string, unknown>>;
+  readonly entry: Entry | ProxyEndpointConfig;
 }
 
 function callables(project: Project): Callable[] {
@@ -88,38 +105,49 @@ function callables(project: Project): Callable[] {
       slug: entry.slug,
       name: entry.name,
       isActive: entry.is_active,
-      fields: withoutPlaces(entry),
+      entry,
     })),
     ...project.aliases.map((entry) => ({
       kind: "alias" as const,
       slug: entry.alias,
       name: entry.alias,
       isActive: entry.is_active,
-      fields: withoutPlaces(entry),
+      entry,
     })),
     ...project.proxy_endpoints.map((entry) => ({
       kind: "proxy_endpoint" as const,
       slug: entry.slug,
       name: entry.slug,
       isActive: entry.is_active,
-      fields: { ...entry },
+      entry,
     })),
   ];
 }
 
-function endpointChanges(before: Project, after: Project): Change[] {
-  const pairs = paired(callables(before), callables(after), ({ kind, slug }) => `${kind}/${slug}`);
-  return pairs.flatMap(([old, now]) => {
-    if (now === undefined) {
-      return old?.isActive ? [callable("endpoint.deactivated", "warn", old, { removed: true })] : [];
-    }
-    if (old === undefined) return [callable("endpoint.created", "info", now, {})];
-    const fields = changedFields(old.fields, now.fields);
-    if (fields.length === 0) return [];
-    return old.isActive && !now.isActive
-      ? [callable("endpoint.deactivated", "warn", now, { fields })]
-      : [callable("endpoint.updated", "info", now, { fields })];
-  });
+async function endpointChanges(before: Project, after: Project, slices: Slices): Promise<Change[]> {
+  const changes: Change[] = [];
+  for (const [old, now] of paired(
+    callables(before),
+    callables(after),
+    ({ kind, slug }) => `${kind}/${slug}`,
+  )) {
+    const change = endpointChange(old, now);
+    if (change !== undefined) changes.push(change);
+    if (slices.isUsedUp) await slices.yielded();
+  }
+  return changes;
+}
+
+function endpointChange(old: Callable | undefined, now: Callable | undefined): Change | undefined {
+  if (now === undefined) {
+    return old?.isActive ? callable("endpoint.deactivated", "warn", old, { removed: true }) : undefined;
+  }
+  if (old === undefined) return callable("endpoint.created", "info", now, {});
+  const fields = changedFields(old.entry, now.entry);
+  if (fields.length === 0) return undefined;
+  return old.isActive && !now.isActive
+    ? callable("endpoint.deactivated", "warn", now, { fields })
+    : callable("endpoint.updated", "info", now, { fields });
 }
 
 function callable(
@@ -157,18 +185,15 @@ function disabledProviders(before: ResolvedConfig, after: ResolvedConfig, projec
     }));
 }
 
-/** Lines move when a file is edited; that is no change of what stands there. */
-function withoutPlaces(entry: object): Readonly<Record<string, unknown>> {
-  const fields: Record<string, unknown> = { ...entry };
-  delete fields["at"];
-  for (const key of ["guardrails", "stages"]) {
-    const uses = fields[key];
-    if (Array.isArray(uses)) fields[key] = uses.map((use: object) => ({ ...use, at: undefined }));
-  }
-  return fields;
+/** Names of the fields that differ. Most entries of a reload are unchanged, which their keys tell. */
+function changedFields(before: Callable["entry"], after: Callable["entry"]): string[] {
+  if (before === after) return [];
+  if ("upstream_url" in before || "upstream_url" in after) return differing({ ...before }, { ...after });
+  if (entryKeys(before).content === entryKeys(after).content) return [];
+  return differing(withoutPlaces(before), withoutPlaces(after));
 }
 
-function changedFields(
+function differing(
   before: Readonly<Record<string, unknown>>,
   after: Readonly<Record<string, unknown>>,
 ): string[] {

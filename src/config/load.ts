@@ -51,6 +51,8 @@ export interface WatchList {
   readonly directories: readonly string[];
   /** What all of them were when this load read them; see `fingerprintOf`. */
   readonly fingerprint: string;
+  /** Folders where events of all of these can come from. Looked up by whoever loads to watch. */
+  readonly eventFolders?: readonly string[];
 }
 
 export interface LoadOutcome {
@@ -66,20 +68,29 @@ export interface LoadOutcome {
   readonly hash: string;
 }
 
-export async function loadConfig(request: LoadRequest, loadPlugins: PluginLoader): Promise<LoadOutcome> {
-  const { reader, root } = readAll(request);
+/** `alive` is called between the steps, each of which may take seconds for a large configuration. */
+export async function loadConfig(
+  request: LoadRequest,
+  loadPlugins: PluginLoader,
+  alive: () => void = () => {},
+): Promise<LoadOutcome> {
+  const { reader, root } = readAll(request, alive);
   const { tree, reporter, sources } = reader;
   let config: ResolvedConfig | undefined;
   if (root !== undefined && hasKnownVersion(root, reader)) {
     const { isWhole } = reader.state;
     validateTree(root, configSchema, undefined, { tree, reporter, isWhole });
+    alive();
     const filled = fillDefaults(root, tree);
     const modules = pluginModules(filled, reader);
     const skipsPlugins = request.plugins === "skip" && modules.length > 0;
+    alive();
     const plugins = await loadPlugins(skipsPlugins ? [] : modules);
+    alive();
     if (skipsPlugins) reportSkipped(filled, reader);
     // What a part that cannot be read would bring is not missing: checks wait until it can.
     if (isWhole) check(filled, plugins, reader, !skipsPlugins && modules.length === filled.plugins.length);
+    alive();
     if (reporter.errors.length === 0) config = resolveConfig({ config: filled, tree, plugins, modules });
   }
   return {
@@ -108,7 +119,10 @@ export async function lookUpPlugins(request: LoadRequest, loadPlugins: PluginLoa
   return loadPlugins(pluginModules(fillDefaults(root, reader.tree), reader));
 }
 
-function readAll(request: LoadRequest): { readonly reader: PartReader; readonly root: PlainMap | undefined } {
+function readAll(
+  request: LoadRequest,
+  alive: () => void = () => {},
+): { readonly reader: PartReader; readonly root: PlainMap | undefined } {
   const tree = new Tree();
   const path = resolve(request.path);
   const folder = request.root ?? (isDirectory(path) ? path : dirname(path));
@@ -123,12 +137,14 @@ function readAll(request: LoadRequest): { readonly reader: PartReader; readonly 
     state: { isWhole: true },
   };
   let root = readParts(path, reader);
+  alive();
   for (const name of request.overlays) {
     const overlay = readMap(resolve(name), reader);
     if (root !== undefined && overlay !== undefined) root = layOver(root, overlay, reader);
   }
   if (root !== undefined) {
     resolveReferences(root, undefined, reader);
+    alive();
     attachSchemaFiles(root, reader);
   }
   return { reader, root };

@@ -2,7 +2,7 @@
  * What happens in a gateway and who is told: the audit trail, the webhooks that hear of it, and the record of their
  * deliveries. Lives as long as the gateway; configurations come and go.
  */
-import { diffConfigs } from "../config/diff.ts";
+import type { ConfigChange } from "../config/diff.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import type { Clock, Random, StateStore } from "../plugin/index.ts";
 import { type AuditTrail, createAuditTrail } from "../record/audit.ts";
@@ -45,14 +45,14 @@ export class GatewayEvents {
   }
 
   /**
-   * `after` is in use from now on. Its webhooks hear of what it changes; the first one, without a `before`, changes
+   * `after` is in use from now on, and its webhooks receive `changes`: what it changes, of the first configuration
    * nothing. `hash`: the same wherever the same texts were loaded.
    */
-  follow(before: ResolvedConfig | undefined, after: ResolvedConfig, hash: string): void {
+  follow(after: ResolvedConfig, hash: string, changes: readonly ConfigChange[]): void {
     const from = this.#hash;
     this.#hash = hash;
     this.webhooks.configure(after.projects, after.network.allow);
-    if (before !== undefined) this.#reloads.record(from, hash, diffConfigs(before, after));
+    this.#reloads.record(from, hash, changes);
   }
 
   /** Has everything stored, and sent as far as it can within `timeoutMs`. After the last call, before the store closes. */

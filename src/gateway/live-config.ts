@@ -6,6 +6,7 @@ import { forgetUnusedSchemas } from "../base/json-schema.ts";
 import { CompileError } from "../compile/context.ts";
 import { InstancePool } from "../compile/instances.ts";
 import type { Diagnostic } from "../config/diagnostic.ts";
+import { type ConfigChange, diffConfigs } from "../config/diff.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import { registerConnectionMetrics } from "../record/metrics-connections.ts";
 import type { UpstreamClient } from "../upstream/client.ts";
@@ -84,7 +85,9 @@ export class LiveConfig {
       .catch((thrown: unknown) => {
         throw thrown instanceof CompileError ? new ConfigError([setupDiagnostic(thrown)], warnings) : thrown;
       });
-    await this.#inTurn(() => this.#use(prepared, usable, loaded));
+    // Reloads follow one another, so what git says now is what this one changes.
+    const changes = this.#current === undefined ? [] : await diffConfigs(this.git, usable);
+    await this.#inTurn(() => this.#use(prepared, loaded, changes));
   }
 
   /**
@@ -115,12 +118,10 @@ export class LiveConfig {
     return next;
   }
 
-  async #use(
-    prepared: PreparedBase,
-    usable: ResolvedConfig,
-    { config, hash, warnings }: Loaded,
-  ): Promise<void> {
-    if (this.#closed || config === undefined) {
+  async #use(prepared: PreparedBase, loaded: Loaded, changes: readonly ConfigChange[]): Promise<void> {
+    const { hash, warnings } = loaded;
+    const { config: usable } = prepared.input;
+    if (this.#closed) {
       await prepared.base.release();
       throw new StoppedError();
     }
@@ -132,16 +133,15 @@ export class LiveConfig {
       await layered.compiled.close();
       throw new StoppedError();
     }
-    const before = this.#current && this.git;
     this.git = usable;
     this.warnings = warnings;
     this.#swap(layered);
     if (!layered.isKnown)
       this.#rt.log.warn({}, "calls are refused until the state store has said which tokens are revoked");
-    this.#rt.events.follow(before, usable, hash);
-    this.#rt.log.setLevel(config.log.level);
-    this.#rt.http.allow(config.network.allow);
-    this.#rt.traces.configure(config.telemetry.otlp);
+    this.#rt.events.follow(usable, hash, changes);
+    this.#rt.log.setLevel(usable.log.level);
+    this.#rt.http.allow(usable.network.allow);
+    this.#rt.traces.configure(usable.telemetry.otlp);
     for (const { code, file, line, column, message } of warnings) {
       if (code === SETTING_REFUSED) continue;
       this.#rt.log.warn({ code, at: `${file}:${line}:${column}` }, message);

@@ -7,10 +7,11 @@ export interface Loaded extends LoadOutcome {
   readonly registry: Registry;
 }
 
-export async function load(request: LoadRequest): Promise<Loaded> {
+/** `alive`: see `loadConfig`. */
+export async function load(request: LoadRequest, alive?: () => void): Promise<Loaded> {
   let registry: Registry | undefined;
   const loadPlugins: PluginLoader = async (modules) => (registry = await loadRegistry(modules));
-  const outcome = await loadConfig(request, loadPlugins);
+  const outcome = await loadConfig(request, loadPlugins, alive);
   return { ...outcome, registry: registry ?? (await loadRegistry([])) };
 }
 

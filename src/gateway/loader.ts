@@ -6,7 +6,9 @@ import type { Worker } from "node:worker_threads";
 import { startThread } from "../base/thread.ts";
 import { loadRegistry } from "../compile/registry.ts";
 import type { LoadOutcome, LoadRequest } from "../config/load.ts";
+import type { ResolvedConfig } from "../config/model.ts";
 import type { Clock, Logger, Timer } from "../plugin/index.ts";
+import { type ConfigOutline, ConfigReceiver, type SentEntry } from "./config-transfer.ts";
 import type { Loaded } from "./load.ts";
 import type { LoadProgress } from "./steady-load.ts";
 
@@ -15,11 +17,31 @@ const IDLE_MS = 5_000;
 /** A thread that has said nothing for longer is stuck: it is terminated, and the load fails. */
 export const LOAD_TIMEOUT_MS = 10_000;
 
+/** A load, or the request for the next piece of what the latest load sends. */
+export type WorkerRequest =
+  | { readonly load: LoadRequest; readonly known: readonly string[]; readonly hashInUse: string }
+  | { readonly next: true };
+
 /** What the worker sends: any number of steps, then the outcome, or an `error` when it could not even try. */
-export type WorkerAnswer =
-  | { readonly progress: LoadProgress }
-  | { readonly outcome: LoadOutcome }
+export type WorkerAnswer = { readonly progress: LoadProgress } | FinalAnswer;
+
+type FinalAnswer =
+  | { readonly outcome: SentOutcome }
+  /** undefined: there are no more. */
+  | { readonly entries: readonly SentEntry[] | undefined }
   | { readonly error: string };
+
+interface SentOutcome extends Omit<LoadOutcome, "config"> {
+  readonly isValid: boolean;
+  /** undefined: there is no configuration, or it is the one in use. */
+  readonly outline: ConfigOutline | undefined;
+}
+
+/** What calls run on: it need not be sent again. */
+export interface InUse {
+  readonly config: ResolvedConfig;
+  readonly hash: string;
+}
 
 export class Loader {
   readonly #clock: Clock;
@@ -36,20 +58,40 @@ export class Loader {
   }
 
   /** One at a time: the caller waits for each load before the next. Rejects when the thread dies or is stuck. */
-  async load(request: LoadRequest): Promise<Loaded> {
+  async load(request: LoadRequest, inUse: InUse): Promise<Loaded> {
     if (this.#closed) throw new Error("the loader is closed");
     this.#idle?.cancel();
     const worker = (this.#worker ??= startThread(new URL("./loader-worker.ts", import.meta.url)));
     try {
-      const answer = await this.#ask(worker, request);
-      if ("error" in answer) throw new Error(answer.error);
-      const { outcome } = answer;
-      return { ...outcome, registry: await loadRegistry(outcome.config?.plugins ?? []) };
+      const receiver = new ConfigReceiver(inUse.config);
+      const answer = await this.#ask(worker, {
+        load: request,
+        known: receiver.known,
+        hashInUse: inUse.hash,
+      });
+      if (!("outcome" in answer)) throw new Error("error" in answer ? answer.error : "no outcome");
+      const { isValid, outline, ...outcome } = answer.outcome;
+      let config = isValid ? inUse.config : undefined;
+      if (outline !== undefined) {
+        await this.#receive(worker, receiver);
+        config = receiver.config(outline);
+      }
+      return { ...outcome, config, registry: await loadRegistry(config?.plugins ?? []) };
     } catch (error) {
       this.#end(worker);
       throw error;
     } finally {
       if (!this.#closed) this.#idle = this.#clock.after(IDLE_MS, () => this.#end(worker));
+    }
+  }
+
+  /** Each piece is a message of its own, asked for when the one before has been taken over: calls run in between. */
+  async #receive(worker: Worker, receiver: ConfigReceiver): Promise<void> {
+    for (;;) {
+      const answer = await this.#ask(worker, { next: true });
+      if (!("entries" in answer)) throw new Error("error" in answer ? answer.error : "no entries");
+      if (answer.entries === undefined) return;
+      receiver.take(answer.entries);
     }
   }
 
@@ -61,7 +103,7 @@ export class Loader {
     if (this.#worker !== undefined) this.#end(this.#worker);
   }
 
-  #ask(worker: Worker, request: LoadRequest): Promise<Exclude<WorkerAnswer, { progress: unknown }>> {
+  #ask(worker: Worker, request: WorkerRequest): Promise<FinalAnswer> {
     return new Promise((resolve, reject) => {
       const settled = (then: () => void): void => {
         timer.cancel();
@@ -91,6 +133,7 @@ export class Loader {
   }
 
   #tell(progress: LoadProgress): void {
+    if (progress === "alive") return;
     if ("waitingFor" in progress)
       this.#log.info({ locks: progress.waitingFor }, "reload waits until git has released its lock");
     else if (progress.attempt > 1)

@@ -3,6 +3,7 @@
  * change, and the first replica to claim it in the store records it.
  */
 import { uuidV5 } from "../base/ids.ts";
+import { Slices } from "../base/slices.ts";
 import type { ConfigChange } from "../config/diff.ts";
 import type { MaybePromise, StateStore } from "../plugin/index.ts";
 import { andThen } from "../plugin/index.ts";
@@ -38,9 +39,11 @@ export class ReloadEvents {
     const change = this.#numbered(`${from} ${to}`);
     const slice = this.#options.store.slice?.("gateway");
     const claimed = slice?.increment(`reload:${uuidV5(NAMESPACE, change)}`, 1, CLAIM_SECONDS);
+    const before = this.#recording;
     this.#recording = andThen(claimed, (count) => {
       // A store that cannot say is lost: twice under one id is better than never.
-      if (count === undefined || count === 1) this.#recordAll(change, changes);
+      const recorded = count === undefined || count === 1 ? this.#recordAll(change, changes) : undefined;
+      return andThen(before, () => recorded);
     });
   }
 
@@ -49,8 +52,11 @@ export class ReloadEvents {
     return this.#recording;
   }
 
-  #recordAll(change: string, changes: readonly ConfigChange[]): void {
+  /** In slices: a reload may change ten thousand endpoints. */
+  async #recordAll(change: string, changes: readonly ConfigChange[]): Promise<void> {
+    const slices = new Slices();
     for (const one of changes) {
+      if (slices.isUsedUp) await slices.yielded();
       const { project, event, target, metadata } = one;
       const id = uuidV5(NAMESPACE, JSON.stringify([change, project.uuid, event, target, metadata]));
       void this.#options.trail.record({ ...one, actor: "config", ipAddress: "" }, id);

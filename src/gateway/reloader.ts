@@ -110,14 +110,15 @@ export class Reloader {
 
   async #loadAndApply(): Promise<ReloadOutcome> {
     const { live, platform, request } = this.#options;
-    const loaded = await this.#loader.load(request());
+    const hashInUse = live.generation?.config.hash ?? "";
+    const loaded = await this.#loader.load(request(), { config: live.git, hash: hashInUse });
     const { config, hash, errors, warnings } = loaded;
     const found = config === undefined || errors.length > 0 ? errors : this.#publicDemo(config);
     if (config === undefined || found.length > 0) {
       this.#follow(loaded);
       return this.#refused(found, warnings);
     }
-    if (hash === live.generation?.config.hash) {
+    if (hash === hashInUse) {
       this.#follow(loaded);
       return this.#accepted(hash, { warnings });
     }

@@ -9,6 +9,7 @@ import { contentDigest, fingerprintOf } from "../config/source.ts";
 import { unsteadyDiagnostic } from "./config-error.ts";
 import { GitLocks } from "./git-lock.ts";
 import { type Loaded, load } from "./load.ts";
+import { eventFoldersOf } from "./watch.ts";
 
 /** More attempts than that, and the load fails; it is retried later. */
 const ATTEMPTS_MAX = 20;
@@ -18,6 +19,7 @@ const PAUSE_MAX_MS = 500;
 
 /** What the load is doing, for the log and for the deadline of the thread that it runs in. */
 export type LoadProgress =
+  | "alive"
   | { readonly attempt: number }
   /** Lock files of git. */
   | { readonly waitingFor: readonly string[] };
@@ -42,10 +44,12 @@ export class SteadyLoads {
     for (let attempt = 1; ; attempt++) {
       await this.#locks.released(folders, (waitingFor) => progress({ waitingFor }));
       progress({ attempt });
-      const loaded = await load(request);
+      const loaded = await load(request, () => progress("alive"));
       folders = foldersOf(loaded.watch);
       this.#folders = folders;
-      if (this.#isSteady(loaded.watch, folders)) return loaded;
+      if (this.#isSteady(loaded.watch, folders)) {
+        return { ...loaded, watch: { ...loaded.watch, eventFolders: eventFoldersOf(loaded.watch) } };
+      }
       if (attempt === this.#attemptsMax) {
         const errors = [unsteadyDiagnostic(request.path, attempt)];
         return { ...loaded, config: undefined, errors };

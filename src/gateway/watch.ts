@@ -71,7 +71,8 @@ export class ConfigWatch {
   }
 
   #rewire(): void {
-    const wanted = new Set(directoriesOf(this.#watched).slice(0, WATCHERS_MAX));
+    const folders = this.#watched.eventFolders ?? eventFoldersOf(this.#watched);
+    const wanted = new Set(folders.slice(0, WATCHERS_MAX));
     for (const [directory, watcher] of this.#watchers) {
       if (wanted.has(directory)) continue;
       watcher.close();
@@ -151,8 +152,8 @@ export class ConfigWatch {
   }
 }
 
-/** Where events can come from: the folders that count, those of all files, and those that linked files really lie in. */
-function directoriesOf({ files, directories }: WatchList): readonly string[] {
+/** The folders that count, those of all files, and those that linked files really lie in. Takes long for many files. */
+export function eventFoldersOf({ files, directories }: WatchList): readonly string[] {
   const all = new Set(directories);
   for (const file of files) {
     all.add(dirname(file));

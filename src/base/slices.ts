@@ -1,0 +1,22 @@
+/**
+ * Long work beside the calls, in slices: a loop asks after each step whether its slice is used up, and if so lets the
+ * event loop run before it continues.
+ */
+
+/** What one slice may take before calls get their turn. */
+const SLICE_MS = 8;
+
+export class Slices {
+  #sinceMs = performance.now();
+
+  /** True when it is time to `await yielded()`. Costs one look at the clock. */
+  get isUsedUp(): boolean {
+    return performance.now() - this.#sinceMs >= SLICE_MS;
+  }
+
+  /** Resolves after everything else that is ready has run. */
+  async yielded(): Promise<void> {
+    await new Promise(setImmediate);
+    this.#sinceMs = performance.now();
+  }
+}
