@@ -244,6 +244,11 @@ export const CODES = {
     explanation:
       "With `--no-plugins` no plugin code is executed: the plugins of the module count as known, and their options are not checked.",
   },
+  W0120: {
+    title: "state lost at a restart",
+    explanation:
+      "`state.driver: memory` keeps nothing: after a restart budgets and caps count from zero, and a token that the control plane has revoked works again if it is in the file.",
+  },
   W0111: {
     title: "overlay drops entries",
     explanation:

@@ -194,3 +194,15 @@ test("no finding shows a value from outside the files", async (t) => {
   );
   assert.doesNotMatch(JSON.stringify(diagnostics), /hidden/);
 });
+
+test("budgets, caps and control-plane tokens on the memory store are warned of, once, and on others not", async (t) => {
+  const of = (state: string, rest: string): string =>
+    `version: 1\n${state}${rest}projects:\n  - {uuid: 6f1c3c0e-8a55-4d0c-9b0e-0d8a2f8f7a11, name: A, type: ai_gateway}\n`;
+  const control = `control_plane: {tokens: [{name: ops, hash: "sha256:${"a".repeat(64)}"}]}\n`;
+  const codes = async (text: string): Promise<readonly string[]> =>
+    (await found(t, text)).filter(({ code }) => code === "W0120").map(brief);
+  assert.deepEqual(await codes(of("", control)), ["W0120 1:1 state.driver"]);
+  assert.deepEqual(await codes(of("state: {driver: memory}\n", control)), ["W0120 2:17 state.driver"]);
+  assert.deepEqual(await codes(of("", "")), []);
+  assert.deepEqual(await codes(of("state: {driver: file}\n", control)), []);
+});

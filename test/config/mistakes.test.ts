@@ -212,6 +212,7 @@ test("warnings leave the configuration usable", async (t) => {
   assert.deepEqual(errors, []);
   assert.ok(config);
   assert.deepEqual(warnings.map(brief), [
+    "W0120 1:1 state.driver",
     "W0102 9:127 projects[0].tokens[0].monthly_budget_usd_cap",
     "W0106 9:142 projects[0].tokens[0].expires_at",
     "W0103 11:62 projects[0].webhooks[0].events[0] -> token.revoked",

@@ -20,6 +20,7 @@ export function checkConfig(check: Check): void {
   const key = (name: keyof typeof config) => under(config, name, undefined);
   checkModules(check, key("plugins"));
   checkStore(check, key("state"));
+  checkMemoryStore(check, key("state"));
   checkProviders(check, key("providers"));
   const models = new Registry(check, "price of");
   for (const [price, spot] of each(config.prices, key("prices"))) {
@@ -90,6 +91,26 @@ function checkModules(check: Check, parent: Spot): void {
       check.report("E0316", spot, `plugin \`${name}\` cannot be used: ${message}`);
     }
   }
+}
+
+/** One warning, where the driver is or would be set. */
+function checkMemoryStore(check: Check, spot: Spot): void {
+  const { state, projects, control_plane: control } = check.config;
+  if (state.driver !== "memory") return;
+  const lost: string[] = [];
+  const isGiven = (amount: unknown): boolean => amount !== null && amount !== undefined;
+  const items = <T>(list: readonly T[]): readonly T[] => [...each(list, spot)].map(([item]) => item);
+  const owners = items(projects);
+  if (owners.some(({ endpoints }) => items(endpoints).some((one) => isGiven(one.monthly_budget_usd))))
+    lost.push("monthly budgets");
+  if (owners.some(({ tokens }) => items(tokens).some((one) => isGiven(one.monthly_budget_usd_cap))))
+    lost.push("caps of tokens");
+  if (control.tokens.length > 0) lost.push("what the control plane changes");
+  if (lost.length === 0) return;
+  const message = `state.driver is 'memory', which a restart empties: ${lost.join(", ")} start anew`;
+  check.report("W0120", under(state, "driver", spot), message, {
+    help: "set `state.driver: file` on one machine, or `redis` for several replicas",
+  });
 }
 
 function checkStore(check: Check, spot: Spot): void {
