@@ -71,6 +71,42 @@ function configurationPage(): string {
 
 # Configuration
 
+## Files
+
+A configuration is a YAML file, or a folder whose \`*.yaml\` and \`*.yml\` files are its parts. Files may \`include\` others;
+\`*.test.yaml\` and \`*.test.yml\` hold test cases and are never parts.
+
+**Root.** Everything that a configuration names stays inside its root, symbolic links resolved: the folder of its first
+file, or \`--root DIR\`. Included files, prompts, schemas and plugin files outside it are refused before they are opened
+(E0011). A field that holds a secret (\`api_key\`, tokens, \`secret\`, \`client_secret\`, headers, \`url\`) may name a mounted
+file by its absolute path: \`\${file:/run/secrets/key}\`. Files must be regular files of at most 32 MiB, 256 MiB together. An
+overlay is named on the command line and may lie anywhere; what it names stays inside the root.
+
+**Included files of other teams.** An entry of \`include\` may be a map that restricts what its files, and those that they
+include, may refer to:
+
+\`\`\`yaml
+projects:
+  - include:
+      - { path: teams/support.yaml, secrets: { allow: ["SUPPORT_*"] } }
+\`\`\`
+
+\`allow\` holds names of environment variables and paths of files (absolute, or from the root); \`*\` stands for any
+characters. Prompts, templates and schemas in the folder of the referring file need no entry. Such files cannot name
+plugins of the gateway, whose code can read every secret.
+
+**Overlays.** \`--overlay FILE\` is a partial configuration. Maps merge, \`null\` removes a key, and lists of objects merge
+entry by entry: by \`uuid\`, \`slug\`, \`alias\`, \`id\`, \`name\`, then \`hash\`, whichever of these both have first (prices by provider
+and model). An entry that matches nothing is added when it is complete, and is an error otherwise (E0012). Nothing is
+dropped by being left out: use \`is_active: false\`, or \`null\` for a whole key. Lists whose entries have no names
+(\`guardrails\`, \`failover\`, \`stages\`, \`events\`, \`scopes\`) replace the list below; when that drops objects, W0111 warns,
+unless the list begins with \`- replace: true\`.
+
+**Pull requests of strangers.** \`sluice validate --no-secrets --no-plugins\` needs no secret and executes no plugin code:
+prompts, templates and schemas are read, variables and mounted secrets count as given.
+
+## Keys
+
 Every key that a configuration may have. A key without a default must be given where its map is given. \`[]\` stands for
 each entry of a list, \`*\` for any name.
 

@@ -1,4 +1,5 @@
 /** All fuzz targets, in the order in which `npm run fuzz` runs them. */
+import { configuration } from "./configuration.ts";
 import type { FuzzTarget } from "./target.ts";
 
-export const FUZZ_TARGETS: readonly FuzzTarget[] = [];
+export const FUZZ_TARGETS: readonly FuzzTarget[] = [configuration];
