@@ -63,11 +63,10 @@ async function start(args: readonly string[], io: CliIo): Promise<number> {
     io.stderr(refusal);
     return 1;
   }
-  const ended = untilToldToStop(gateway);
+  const ended = untilStopped(gateway, io);
   const { url, adminUrl } = await gateway.start();
   io.stderr(banner(gateway.config, url, adminUrl));
-  await ended;
-  return 0;
+  return ended;
 }
 
 function demoBeyondLoopback(config: ResolvedConfig): string | undefined {
@@ -82,18 +81,47 @@ export function reloadText({ ok, generation, errors, warnings }: ReloadOutcome, 
   return `${renderText([...errors, ...warnings], colored)}configuration rejected, keeping generation ${generation}\n`;
 }
 
-/** Resolves when the gateway has stopped. A second signal does not wait for open calls. */
-function untilToldToStop(gateway: Gateway): Promise<void> {
+/** A crashed process that does not come to its end ends this long after its drain time. */
+const CRASH_MARGIN_MS = 15_000;
+
+/**
+ * Resolves with the exit code when the gateway has stopped: after a signal, or after an error that no guard has caught.
+ * A second signal does not wait for open calls.
+ */
+function untilStopped(gateway: Gateway, io: CliIo): Promise<number> {
   return new Promise((resolve) => {
     let told = false;
+    let crashed = false;
     const stop = (): void => {
       if (told) process.exit(130);
       told = true;
-      gateway.stop().then(resolve);
+      gateway.stop().then(
+        () => resolve(crashed ? 1 : 0),
+        (thrown: unknown) => {
+          io.stderr(`sluice start: could not stop cleanly: ${String(thrown)}\n`);
+          resolve(1);
+        },
+      );
     };
     process.on("SIGTERM", stop);
     process.on("SIGINT", stop);
-    process.on("SIGHUP", () => void gateway.reload());
+    process.on("SIGHUP", () => {
+      // What a configuration has wrong is in its outcome, and reported; anything else is a bug and must not end us.
+      gateway
+        .reload()
+        .catch((thrown: unknown) => io.stderr(`sluice start: reload failed: ${String(thrown)}\n`));
+    });
+    // Unhandled rejections are raised as uncaught exceptions, with their origin.
+    process.on("uncaughtException", (thrown, origin) => {
+      const ended = gateway.crash(thrown, origin);
+      if (crashed) return;
+      crashed = true;
+      const { drain_timeout_ms: drainMs } = gateway.config.server;
+      // Whatever the error has left open must not keep the process alive, nor may a close that waits for it.
+      setTimeout(() => process.exit(1), drainMs + CRASH_MARGIN_MS).unref();
+      const exit = (): never => process.exit(1);
+      ended.then(exit, exit);
+    });
   });
 }
 

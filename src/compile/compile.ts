@@ -116,7 +116,13 @@ export async function makeContext(input: CompileInput): Promise<CompileContext> 
     hostFor(plugin) {
       let host = hosts.get(plugin);
       if (host === undefined) {
-        host = makeHost({ platform, plugin: plugin.name, builtIn: own.has(plugin), redact });
+        host = makeHost({
+          platform,
+          plugin: plugin.name,
+          kind: plugin.kind,
+          builtIn: own.has(plugin),
+          redact,
+        });
         hosts.set(plugin, host);
       }
       return host;
@@ -143,7 +149,13 @@ export async function makeContext(input: CompileInput): Promise<CompileContext> 
 async function redactor({ config, registry, platform }: CompileInput): Promise<(text: string) => string> {
   const pii = registry.guardrails.get("pii");
   if (config.log.content !== "redacted" || pii === undefined) return () => "[REDACTED]";
-  const host = makeHost({ platform, plugin: "pii", builtIn: true, redact: () => "[REDACTED]" });
+  const host = makeHost({
+    platform,
+    plugin: "pii",
+    kind: "guardrail",
+    builtIn: true,
+    redact: () => "[REDACTED]",
+  });
   // The options are the plugin's own words for its strictest form.
   const guard = await pii.setup({ mode: "mask" } as never, host);
   return (text) => {

@@ -13,6 +13,7 @@ import type {
   SchemaCheck,
   StateStore,
 } from "../plugin/index.ts";
+import { guarded, type PluginGuard, type PluginSite } from "../plugin-guard/guard.ts";
 import type { AuditTrail } from "../record/audit.ts";
 import { OWN_SESSIONS } from "../state/own-sessions.ts";
 import { NO_SLICE } from "../state/slice-table.ts";
@@ -50,17 +51,19 @@ export function compiled(schema: JsonSchema): SchemaCheck {
 export interface HostNeeds {
   readonly platform: Platform;
   readonly plugin: string;
+  readonly kind: PluginSite["kind"];
   readonly builtIn: boolean;
   readonly redact: (text: string) => string;
 }
 
-export function makeHost({ platform, plugin, builtIn, redact }: HostNeeds): Host {
+export function makeHost({ platform, plugin, kind, builtIn, redact }: HostNeeds): Host {
   const { store, log } = platform;
+  const site: PluginSite = { kind, plugin, hook: "clock.after" };
   const scope = builtIn ? OWN_SESSIONS : `plugin:${plugin}/`;
   return Object.freeze({
     plugin,
     log: builtIn ? log : named(log, plugin),
-    clock: platform.clock,
+    clock: guardedClock(platform.clock, { site, log, recover: () => undefined }),
     random: platform.random,
     schemas: { compile: compiled },
     sessions: {
@@ -74,6 +77,15 @@ export function makeHost({ platform, plugin, builtIn, redact }: HostNeeds): Host
     fetch: platform.http.fetch,
     store: store.slice?.(`plugin:${plugin}`) ?? NO_SLICE,
   } satisfies Host);
+}
+
+/** A timer of a plugin has nobody above it but the process. */
+function guardedClock(clock: Clock, guard: PluginGuard<void>): Clock {
+  return {
+    nowMs: () => clock.nowMs(),
+    monotonicMs: () => clock.monotonicMs(),
+    after: (delayMs, run) => clock.after(delayMs, guarded(guard, run)),
+  };
 }
 
 function named(log: Logger, plugin: string): Logger {

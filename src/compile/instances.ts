@@ -4,8 +4,9 @@
  */
 import { Slices } from "../base/slices.ts";
 import { textKey } from "../base/text-key.ts";
-import type { Clock, MaybePromise } from "../plugin/index.ts";
+import type { Clock, Logger, MaybePromise } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
+import { guarded, type PluginSite, pluginFault } from "../plugin-guard/guard.ts";
 import { withSetupDeadline } from "./setup-deadline.ts";
 
 /** What an instance is known by: the plugin object itself (a reloaded module makes a new one) and its options. */
@@ -15,8 +16,12 @@ interface Held {
   /** A promise until it is there. */
   made: MaybePromise<unknown>;
   users: number;
+  readonly isComposite: boolean;
   readonly close: (made: unknown) => MaybePromise<void>;
 }
+
+/** `close` of a plugin may take so long; then nobody waits for it any more. */
+const CLOSE_TIMEOUT_MS = 10_000;
 
 /** How an instance comes to be, and how it goes. */
 export interface Making<T> {
@@ -30,9 +35,11 @@ export interface Making<T> {
 export class InstancePool {
   readonly #held = new Map<object, Map<string, Held>>();
   readonly #clock: Clock;
+  readonly #log: Logger;
 
-  constructor(clock: Clock) {
+  constructor({ clock, log }: { readonly clock: Clock; readonly log: Logger }) {
     this.#clock = clock;
+    this.#log = log;
   }
 
   get size(): number {
@@ -53,7 +60,7 @@ export class InstancePool {
     if (held !== undefined) return held;
     const made = isComposite ? make() : withSetupDeadline(this.#clock, make(), close);
     // A plugin and key always make one type, so what `made` gives is what `close` takes.
-    held = { plugin, key, made, users: 0, close: (value) => close(value as T) };
+    held = { plugin, key, made, users: 0, isComposite, close: (value) => close(value as T) };
     if (isPromise(made)) settle(held, made);
     if (byOptions === undefined) this.#held.set(plugin, (byOptions = new Map()));
     byOptions.set(key, held);
@@ -67,8 +74,45 @@ export class InstancePool {
     const byOptions = this.#held.get(held.plugin);
     byOptions?.delete(held.key);
     if (byOptions?.size === 0) this.#held.delete(held.plugin);
-    return Promise.resolve(held.made).then(held.close, () => undefined);
+    if (held.isComposite) return Promise.resolve(held.made).then(held.close, () => undefined);
+    return this.#close(held);
   }
+
+  /** Never rejects: an instance that cannot be closed must not keep the others open. */
+  async #close({ plugin, made, close }: Held): Promise<void> {
+    const site: PluginSite = { kind: kindOf(plugin), plugin: nameOf(plugin), hook: "close" };
+    const guard = { site, log: this.#log, recover: () => undefined };
+    try {
+      await made;
+    } catch {
+      // Its setup has failed, and was reported then: there is nothing to close.
+      return;
+    }
+    const closed = guarded(guard, close)(await made);
+    if (!isPromise(closed)) return;
+    await new Promise<void>((resolve) => {
+      const timer = this.#clock.after(CLOSE_TIMEOUT_MS, () => {
+        pluginFault(guard, new Error(`close did not finish within ${CLOSE_TIMEOUT_MS / 1000} s`));
+        resolve();
+      });
+      void closed.then(() => {
+        timer.cancel();
+        resolve();
+      });
+    });
+  }
+}
+
+const KINDS: ReadonlySet<unknown> = new Set(["stage", "guardrail", "provider", "store"]);
+
+function kindOf(plugin: object): PluginSite["kind"] {
+  const kind = "kind" in plugin && KINDS.has(plugin.kind) ? plugin.kind : "stage";
+  // One of KINDS.
+  return kind as PluginSite["kind"];
+}
+
+function nameOf(plugin: object): string {
+  return "name" in plugin ? String(plugin.name) : "";
 }
 
 /** Puts the instance in its promise's place. Whoever waits for it hears of a failure. */

@@ -46,6 +46,7 @@ export interface ServerConfig {
   readonly max_judged_characters: number;
   readonly request_timeout_ms: number;
   readonly drain_timeout_ms: number;
+  readonly lame_duck_ms: number;
   readonly body_timeout_ms: number;
   readonly trusted_proxies: readonly string[];
   readonly expose_config_hash: boolean;

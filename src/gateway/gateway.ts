@@ -12,8 +12,8 @@ import { addressSet } from "../http/client-address.ts";
 import { type GuardedHandler, guardHandler } from "../http/handler-guard.ts";
 import { type HttpServer, httpServer, type RequestHandler } from "../http/server.ts";
 import { OpenCalls } from "../pipeline/open-calls.ts";
-import type { MaybePromise, MetricFamily, StateStore } from "../plugin/index.ts";
-import { andThen } from "../plugin/index.ts";
+import type { MaybePromise, MetricFamily, StateStore, StoreHealth } from "../plugin/index.ts";
+import { andThen, isPromise } from "../plugin/index.ts";
 import { adminPlane } from "../surfaces/admin.ts";
 import type { SurfaceContext } from "../surfaces/arrival.ts";
 import { AuthFailures } from "../surfaces/auth-failures.ts";
@@ -21,6 +21,7 @@ import { controlPlane } from "../surfaces/control.ts";
 import type { Readiness } from "../surfaces/health.ts";
 import { dataPlane } from "../surfaces/routes.ts";
 import { ConfigError } from "./config-error.ts";
+import { drain } from "./drain.ts";
 import { generationsAlive, type LiveGeneration } from "./generation.ts";
 import { Leases } from "./leases.ts";
 import { LiveConfig } from "./live-config.ts";
@@ -51,6 +52,11 @@ export interface Gateway {
   reload(): Promise<ReloadOutcome>;
   /** Takes no new call, finishes open ones within `drain_timeout_ms`, then closes everything. Idempotent. */
   stop(): Promise<void>;
+  /**
+   * For an error that no guard has caught, as the process's last resort: logs it, reports not ready, drains and closes
+   * as `stop` does. The process should exit when it resolves, since nobody knows what the error has left behind.
+   */
+  crash(thrown: unknown, origin: string): Promise<void>;
   readonly store: StateStore;
   readonly config: ResolvedConfig;
   readonly warnings: readonly Diagnostic[];
@@ -96,6 +102,8 @@ class RunningGateway implements Gateway, SurfaceContext {
   readonly authFailures: AuthFailures;
   readonly #control: RequestHandler;
   draining = false;
+  /** Set when the gateway is about to drain, before calls are refused. */
+  leaving = false;
 
   readonly #started: ResolvedConfig;
   readonly #live: LiveConfig;
@@ -209,7 +217,14 @@ class RunningGateway implements Gateway, SurfaceContext {
   }
 
   stop(): Promise<void> {
-    this.#stopping ??= this.#stop();
+    this.#stopping ??= this.#stop(false);
+    return this.#stopping;
+  }
+
+  crash(thrown: unknown, origin: string): Promise<void> {
+    this.rt.log.error({ origin, err: thrown }, "uncaught error: the gateway drains, then exits with code 1");
+    this.rt.log.flush();
+    this.#stopping ??= this.#stop(true);
     return this.#stopping;
   }
 
@@ -280,10 +295,24 @@ class RunningGateway implements Gateway, SurfaceContext {
     return `http://${host.includes(":") ? `[${host}]` : host}:${bound}`;
   }
 
+  /** A store that fails here is not healthy, whatever it would have said. */
+  #storeHealth(): MaybePromise<StoreHealth> {
+    const failed = (thrown: unknown): StoreHealth => {
+      this.rt.log.error({ err: thrown }, "the state store could not say how it is");
+      return { ok: false, detail: "the store's health check failed" };
+    };
+    try {
+      const health = this.rt.store.health();
+      return isPromise(health) ? health.catch(failed) : health;
+    } catch (thrown) {
+      return failed(thrown);
+    }
+  }
+
   #readiness(): MaybePromise<Readiness> {
     const { generation } = this.#live;
-    return andThen(this.rt.store.health(), ({ ok, serving = ok, detail }) => ({
-      ready: generation !== undefined && serving && !this.draining,
+    return andThen(this.#storeHealth(), ({ ok, serving = ok, detail }) => ({
+      ready: generation !== undefined && serving && !this.leaving,
       generation: this.#number,
       config_hash: generation?.config.hash ?? "",
       last_reload: this.#reloader.last,
@@ -291,29 +320,46 @@ class RunningGateway implements Gateway, SurfaceContext {
     }));
   }
 
-  async #stop(): Promise<void> {
+  /** Nothing here may throw or wait for good: what is not reached is not flushed. */
+  async #stop(crashed: boolean): Promise<void> {
     const { clock, events, traces, http, store, metrics, log } = this.rt;
+    this.leaving = true;
+    const { drain_timeout_ms: timeoutMs, lame_duck_ms: lameDuckMs } = this.#started.server;
+    if (!crashed && lameDuckMs > 0 && this.#servers.length > 0) await this.#lameDuck(lameDuckMs);
     this.draining = true;
     this.#reloader.close();
     this.#unwatchOverrides();
-    const { drain_timeout_ms: timeoutMs } = this.#started.server;
     log.info({ open_calls: this.open.size, drain_timeout_ms: timeoutMs }, "draining");
     const lastMs = clock.monotonicMs() + timeoutMs;
-    const drained = Promise.all(this.#servers.map((server) => server.drain()));
-    const deadline = clock.after(timeoutMs, () => {
-      this.open.giveUpAll();
-      for (const server of this.#servers) server.destroy();
-    });
-    await drained;
-    deadline.cancel();
-    this.overload.close();
-    this.#leases.close();
-    await this.#live.close();
-    await Promise.all([events, traces].map((each) => each.close(lastMs - clock.monotonicMs())));
-    http.close();
-    await store.close();
-    metrics.close();
+    const { open } = this;
+    await drain({ clock, open, servers: this.#servers, timeoutMs, isListening: crashed });
+    const closed = async (part: string, close: () => unknown): Promise<void> => {
+      try {
+        await close();
+      } catch (thrown) {
+        log.error({ part, err: thrown }, "a part of the gateway could not be closed; the others are");
+      }
+    };
+    await closed("overload", () => this.overload.close());
+    await closed("leases", () => this.#leases.close());
+    await closed("configuration", () => this.#live.close());
+    const leftMs = lastMs - clock.monotonicMs();
+    await Promise.all([
+      closed("events", () => events.close(leftMs)),
+      closed("traces", () => traces.close(leftMs)),
+    ]);
+    await closed("http", () => http.close());
+    await closed("store", () => store.close());
+    await closed("metrics", () => metrics.close());
     log.info({}, "stopped");
     log.flush();
+  }
+
+  /** `/readyz` is 503 already; calls are admitted as long as load balancers have not noticed. */
+  #lameDuck(ms: number): Promise<void> {
+    this.rt.log.info({ lame_duck_ms: ms }, "not ready any more; calls are still admitted");
+    return new Promise((resolve) => {
+      this.rt.clock.after(ms, resolve);
+    });
   }
 }

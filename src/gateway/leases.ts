@@ -34,10 +34,13 @@ export class Leases {
   #renew(): void {
     const held = this.#open.reservations();
     if (held.length === 0) return;
-    const renewed = this.#store.renew(held);
-    // A driver never rejects; should one of a third party's, its leases end and are settled, which is what they are for.
-    if (isPromise(renewed)) {
-      renewed.catch((thrown: unknown) => this.#log.error({ err: thrown }, "leases could not be renewed"));
+    // Should a driver fail, its leases end and are settled, which is what they are for.
+    const failed = (thrown: unknown): void => this.#log.error({ err: thrown }, "leases could not be renewed");
+    try {
+      const renewed = this.#store.renew(held);
+      if (isPromise(renewed)) renewed.catch(failed);
+    } catch (thrown) {
+      failed(thrown);
     }
   }
 }

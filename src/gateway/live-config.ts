@@ -50,7 +50,7 @@ export class LiveConfig {
     this.#started = started;
     this.config = started;
     this.git = started;
-    this.#pool = new InstancePool(rt.clock);
+    this.#pool = new InstancePool(rt);
     this.#layers = new Layers(rt.store.overrides, (thrown) =>
       rt.log.error({ err: thrown }, "a plugin failed to close"),
     );

@@ -8,6 +8,7 @@ import type { Registry } from "../compile/registry.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import type { Call } from "../pipeline/call.ts";
 import type { Clock, Exchange, Random, StateStore } from "../plugin/index.ts";
+import { guardedStore } from "../plugin-guard/store.ts";
 import { auditBlocks } from "../record/audit.ts";
 import { createLog, type Log } from "../record/log.ts";
 import { createMetrics, type GatewayMetrics } from "../record/metrics.ts";
@@ -133,5 +134,6 @@ async function createStore(
   const plugin = registry.stores.get(driver);
   if (plugin === undefined) throw new Error(`there is no store '${driver}'`);
   // The options were checked against this plugin's own schema, which is what its type stands for.
-  return plugin.setup(state.options as never, { log, clock, random, maxSessions });
+  const store = await plugin.setup(state.options as never, { log, clock, random, maxSessions });
+  return guardedStore(store, { plugin: plugin.name, log, clock });
 }

@@ -47,6 +47,8 @@ const RETRIED: ReadonlySet<string> = new Set(["E0316", "E0900", "E0901", "E0902"
 const RETRY_MS = 1_000;
 const RETRY_MAX_MS = 60_000;
 
+const WATCH_FAILED = "an automatic reload failed; the next change or poll tries again";
+
 export class Reloader {
   last: LastReload = { at: "", ok: true, errors: [] };
   readonly #options: ReloaderOptions;
@@ -64,7 +66,11 @@ export class Reloader {
     const { clock } = options.platform;
     this.#loader = new Loader(options.platform);
     if (options.watch) {
-      this.#watch = new ConfigWatch({ clock, changed: async () => void (await this.reload()) });
+      this.#watch = new ConfigWatch({
+        clock,
+        changed: async () => void (await this.reload()),
+        failed: (thrown) => this.#options.platform.log.error({ err: thrown }, WATCH_FAILED),
+      });
     }
   }
 
@@ -195,7 +201,11 @@ export class Reloader {
   #retryLater(errors: readonly Diagnostic[]): number | undefined {
     if (!errors.some(({ code }) => RETRIED.has(code)) || this.#closed) return undefined;
     const delayMs = Math.min(RETRY_MAX_MS, RETRY_MS * 2 ** Math.min(this.#failures++, 10));
-    this.#retry = this.#options.platform.clock.after(delayMs, () => void this.reload());
+    this.#retry = this.#options.platform.clock.after(delayMs, () => {
+      this.reload().catch((thrown: unknown) =>
+        this.#options.platform.log.error({ err: thrown }, WATCH_FAILED),
+      );
+    });
     return delayMs;
   }
 

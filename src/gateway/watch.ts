@@ -15,6 +15,8 @@ export interface WatchOptions {
   readonly clock: Clock;
   /** Something may have changed. Runs one at a time; changes meanwhile bring one more run. */
   readonly changed: () => Promise<void>;
+  /** Told of an error while it looked; the next event or poll looks again. */
+  readonly failed?: (thrown: unknown) => void;
   /** How long a burst must be quiet before it counts as over. Default 100 ms. */
   readonly settleMs?: number;
   /** Longest wait for a burst that does not end. Default 1,000 ms. */
@@ -40,7 +42,7 @@ export class ConfigWatch {
   #closed = false;
 
   constructor(options: WatchOptions) {
-    this.#options = { settleMs: 100, settleMaxMs: 1000, pollMs: 2000, ...options };
+    this.#options = { settleMs: 100, settleMaxMs: 1000, pollMs: 2000, failed: () => undefined, ...options };
   }
 
   /**
@@ -106,7 +108,7 @@ export class ConfigWatch {
     const left = this.#options.settleMaxMs - (nowMs - this.#burstSinceMs);
     this.#settle = this.#options.clock.after(Math.max(0, Math.min(this.#options.settleMs, left)), () => {
       this.#settle = undefined;
-      void this.#look(false);
+      void this.#lookOnce(false);
     });
   }
 
@@ -114,11 +116,20 @@ export class ConfigWatch {
     this.#poll?.cancel();
     this.#poll = this.#options.clock.after(this.#options.pollMs, () => {
       const armed = this.#poll;
-      void this.#look(true).finally(() => {
+      void this.#lookOnce(true).finally(() => {
         // Unless it was paused, or armed anew by a load, meanwhile.
         if (!this.#closed && this.#poll === armed) this.#armPoll();
       });
     });
+  }
+
+  /** Never rejects: it is a timer that asks. */
+  async #lookOnce(polled: boolean): Promise<void> {
+    try {
+      await this.#look(polled);
+    } catch (thrown) {
+      this.#options.failed(thrown);
+    }
   }
 
   async #look(polled: boolean): Promise<void> {

@@ -45,6 +45,8 @@ export interface HttpServer {
   listen(): Promise<number>;
   /** Takes no new connection and closes idle ones; resolves when the last one has ended. */
   drain(): Promise<void>;
+  /** Closes the connections whose last answer is out, without waiting for the next look at them. */
+  closeIdle(): void;
   /** Ends all connections at once. */
   destroy(): void;
   /** Open connections. */
@@ -97,6 +99,7 @@ export function httpServer(options: HttpServerOptions): HttpServer {
   return {
     listen: () => listen(server, host, port),
     drain: () => drain(server, connections, clock),
+    closeIdle: () => server.closeIdleConnections(),
     destroy: () => server.closeAllConnections(),
     get connections() {
       return connections.size;

@@ -13,6 +13,7 @@ export class OpenCalls {
   readonly #periodMs: number;
   readonly #calls: Call[] = [];
   #look: Timer | undefined;
+  #emptied: (() => void) | undefined;
 
   /** `periodMs`: how late a call may be given up. */
   constructor(clock: Clock, periodMs: number) {
@@ -33,9 +34,19 @@ export class OpenCalls {
   delete(call: Call): void {
     const index = call.openIndex;
     const last = this.#calls.pop();
-    if (last === undefined || last === call) return;
-    last.openIndex = index;
-    this.#calls[index] = last;
+    if (last !== undefined && last !== call) {
+      last.openIndex = index;
+      this.#calls[index] = last;
+    }
+    if (this.size === 0) this.#emptied?.();
+  }
+
+  /** Resolves when the last call has ended. */
+  empty(): Promise<void> {
+    if (this.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#emptied = resolve;
+    });
   }
 
   /** Money held for calls under way. */

@@ -44,6 +44,27 @@ export interface AuditTrailOptions {
   readonly log: Logger;
 }
 
+/** False: the store has failed, which drivers do not but a third party's may; the records after these are not lost with them. */
+function append(
+  { audit }: Pick<StateStore, "audit">,
+  log: Logger,
+  records: readonly AuditRecord[],
+): MaybePromise<boolean> {
+  const lost = (thrown: unknown): boolean => {
+    log.error(
+      { records: records.length, err: thrown },
+      "audit records were lost: the store failed to append them",
+    );
+    return false;
+  };
+  try {
+    const kept = audit.append(records);
+    return isPromise(kept) ? kept.then(() => true, lost) : true;
+  } catch (thrown) {
+    return lost(thrown);
+  }
+}
+
 export function createAuditTrail({ store, clock, random, log }: AuditTrailOptions): AuditTrail {
   const listeners = new Set<(record: AuditRecord) => void>();
   let waiting: AuditRecord[] = [];
@@ -52,20 +73,27 @@ export function createAuditTrail({ store, clock, random, log }: AuditTrailOption
   let next: Promise<void> | undefined;
 
   function tell(records: readonly AuditRecord[]): void {
-    for (const record of records) for (const listener of listeners) listener(record);
+    for (const record of records) {
+      for (const listener of listeners) {
+        try {
+          listener(record);
+        } catch (thrown) {
+          log.error({ event: record.event, err: thrown }, "a listener of the audit log failed");
+        }
+      }
+    }
   }
 
+  /** Neither throws nor rejects. */
   function write(records: readonly AuditRecord[]): MaybePromise<void> {
-    const kept = store.audit.append(records);
-    if (!isPromise(kept)) {
-      writing = undefined;
-      return tell(records);
-    }
-    writing = kept.then(() => {
+    const over = (isKept: boolean): void => {
       if (waiting.length === 0) writing = undefined;
-      tell(records);
-    });
-    return writing;
+      if (isKept) tell(records);
+    };
+    const kept = append(store, log, records);
+    if (isPromise(kept)) return (writing = kept.then(over));
+    writing = undefined;
+    over(kept);
   }
 
   function writeWaiting(): MaybePromise<void> {

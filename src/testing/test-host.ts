@@ -65,7 +65,7 @@ export function testHost({ plugin = "test", allow = ["127.0.0.0/8"] }: TestHostO
     http: guardedHttp({ clock, allow }),
   };
   // As a built-in one's, lines carry no name of a plugin; slices and sessions are this host's own anyway.
-  const host = makeHost({ platform, plugin, builtIn: true, redact: () => "[REDACTED]" });
+  const host = makeHost({ platform, plugin, kind: "stage", builtIn: true, redact: () => "[REDACTED]" });
   return { ...host, clock, logged, counted };
 }
 

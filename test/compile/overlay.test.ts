@@ -22,7 +22,7 @@ async function layered(t: TestContext) {
   assert.ok(config);
   const platform = await createPlatform(config, registry, { clock: virtualClock(), log: () => {} });
   t.after(() => platform.store.close());
-  const pool = new InstancePool(platform.clock);
+  const pool = new InstancePool(platform);
   const upstream = () => Promise.reject(new Error("nothing is sent here"));
   const layers = new Layers(platform.store.overrides, assert.ifError);
   const input = { config, hash: "h", registry, platform, pool, upstream };

@@ -100,7 +100,9 @@ test("moved lines change nothing, a changed prompt one endpoint, and a changed c
   const loaded = loads(t);
   const shapes = [{}, { comment: "# More.\n" }, { prompt: "Changed." }, { prompt: "Changed.", reply: "no" }];
   const clock = virtualClock();
-  const pool = new InstancePool(clock);
+  const nothing = (): void => {};
+  const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+  const pool = new InstancePool({ clock, log });
   const upstream = () => Promise.reject(new Error("nothing is sent here"));
   const compiled: CompiledConfig[] = [];
   for (const shape of shapes) {

@@ -308,6 +308,7 @@ verifies(
       max_judged_characters: 4_000_000,
       request_timeout_ms: 120_000,
       drain_timeout_ms: 30_000,
+      lame_duck_ms: 0,
       body_timeout_ms: 10_000,
       trusted_proxies: [],
       expose_config_hash: false,

@@ -59,6 +59,12 @@ export const server = section("The data plane: where calls come in. A change nee
   ),
   request_timeout_ms: milliseconds("Longest whole call, upstream included.", 120_000),
   drain_timeout_ms: milliseconds("After SIGTERM: how long open calls may take to finish.", 30_000),
+  lame_duck_ms: integer(
+    "After SIGTERM: how long calls are still admitted while /readyz is 503 already, so that load balancers move on first.",
+    0,
+    3_600_000,
+    { default: 0 },
+  ),
   body_timeout_ms: milliseconds("A body that takes longer to arrive gets 408.", 10_000),
   trusted_proxies: list(
     "Addresses whose X-Forwarded-For is believed.",

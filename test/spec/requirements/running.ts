@@ -28,6 +28,11 @@ export const RUNNING = {
     "server.request-timeout": "A whole call longer than `request_timeout_ms` fails with 502.",
     "server.drain": "Stopping lets open calls finish, then ends.",
     "server.drain.limit": "A call still open after `drain_timeout_ms` is cut.",
+    "server.drain.events":
+      "At the end of `drain_timeout_ms` open streams end with their error event and `[DONE]`, other calls with 503.",
+    "server.lame-duck": "For `lame_duck_ms` after SIGTERM `/readyz` is 503 and calls are still admitted.",
+    "server.crash":
+      "An uncaught exception or rejection is logged, makes `/readyz` 503, drains and exits with code 1.",
     "reload.swap": "After a reload new calls see the new configuration.",
     "reload.running-call": "A call keeps the configuration that it began with, streams included.",
     "reload.atomic":
