@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monthOf } from "../../src/base/month.ts";
-import type { Reservation, StateStore } from "../../src/plugin/index.ts";
+import type { Override, Reservation, StateStore } from "../../src/plugin/index.ts";
 import type { RedisStoreOptions } from "../../src/state/redis.ts";
 import { rate, spend } from "../../src/testing/store-claims.ts";
 import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
@@ -135,16 +135,10 @@ redis.test(
         assert.equal(await store.overrides.put(later), true);
         await ask(redis.server, "FLUSHALL");
         await store.admit("call", [spend("sum", 50)]);
-        const listed = await store.overrides.list();
-        assert.deepEqual(listed, [override, later]);
+        assert.deepEqual(await listed(store), [override, later]);
         // The server has them again: a process that begins now reads them there.
         const fresh = await another({ onDataLoss: "allow" });
-        const found = await fresh.store.overrides.list();
-        assert.ok(found !== "unavailable");
-        assert.deepEqual(
-          [...found].sort((a, b) => a.key.localeCompare(b.key)),
-          [override, later],
-        );
+        assert.deepEqual(await listed(fresh.store), [override, later]);
       });
     }
   },
@@ -325,6 +319,13 @@ redis.test("windows in which nothing counts any more are removed", async () => {
     assert.match(await ask(redis.server, "SCARD", `{loss-${runs}}:windows`), /0/);
   });
 });
+
+/** By key: Redis keeps no order. */
+async function listed(store: StateStore): Promise<readonly Override[]> {
+  const found = await store.overrides.list();
+  assert.ok(found !== "unavailable");
+  return [...found].sort((a, b) => a.key.localeCompare(b.key));
+}
 
 async function reserved(store: StateStore): Promise<Reservation> {
   const answer = await store.admit("call", [spend("sum", 50)]);
