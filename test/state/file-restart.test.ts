@@ -375,3 +375,41 @@ test("one store at a time has the folder, and closing gives it back", async () =
   await store.close();
   await (await openOn(disk)).close();
 });
+
+verifies(
+  "state.file.fence",
+  "a store whose folder another process has taken writes no more, answers no more, and says so; what it wrote is not read",
+  async () => {
+    const disk = memoryDisk();
+    const lines: string[] = [];
+    const clock = virtualClock();
+    const paused = await openOn(disk, { log: listeningLog(lines), clock });
+    const claims = [spend("s", 10)];
+    const before = await paused.admit("before", claims);
+    assert.ok(before.admitted && before.reservation !== undefined);
+    await paused.settle(before.reservation, 7);
+    disk.replaceHolder();
+    const taken = memoryDisk(disk.contents);
+    const second = await openOn(taken);
+    const late = await paused.admit("late", claims);
+    assert.ok(late.admitted && late.reservation !== undefined, "it does not know yet");
+    await paused.settle(late.reservation, 1000);
+    const refused = await paused.admit("refused", claims);
+    assert.ok(!refused.admitted && refused.refused === "unavailable");
+    const { ok, serving, detail } = await paused.health();
+    assert.deepEqual([ok, serving], [false, undefined]);
+    assert.match(detail, /another process has taken the state folder; refusing calls$/);
+    assert.deepEqual(lines, [
+      "error another process has taken the state folder: this one refuses calls; stop one of them",
+    ]);
+    const files = [...taken.contents.keys()].sort();
+    clock.advance(600_000);
+    await settled();
+    assert.deepEqual([...taken.contents.keys()].sort(), files, "no snapshot, no file removed");
+    await paused.close();
+    await second.audit.append([auditRecordOf(1)]);
+    const next = await openOn(taken.kill());
+    assert.equal((await next.sums())[0]?.settledNanoUsd, 7);
+    assert.deepEqual(await next.health(), { ok: true, detail: "on file" });
+  },
+);

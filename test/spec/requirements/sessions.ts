@@ -41,6 +41,7 @@ export const SESSIONS = {
     "session.bytes": "Sessions are bounded in bytes as well, in all and by share of each project.",
     "state.file.damage":
       "A damaged journal is read past the damage; what is lost is told, and money or a revocation that may be lost refuses the start.",
+    "state.file.fence": "A process whose state folder another one has taken stops writing and refuses calls.",
     "state.clock.windows": "Windows and timeouts do not follow a clock that is set forward or back.",
     "state.clock.months":
       "A month of budgets never comes again, and a clock set forward begins the next only when it stays there.",
