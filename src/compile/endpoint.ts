@@ -217,7 +217,7 @@ export function withDecision(steps: readonly RequestStep[]): RequestStep[] {
 }
 
 export function auditStep({ platform }: CompileContext): FinishStep[] {
-  return ownStep(platform, "audit", platform.auditBlocks);
+  return ownStep(platform, "audit", platform.auditBlocks).map((step) => ({ ...step, withAnswer: true }));
 }
 
 /** Where traces are exported, of every call; elsewhere it costs nothing. */

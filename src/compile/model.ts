@@ -89,4 +89,7 @@ export type ResponseStep = Step<NonNullable<Hooks["response"]>>;
 export type StreamStep = Step<(x: Exchange) => ChunkHook | GatewayError | undefined>;
 /** A refusal when what must be stored was not. */
 export type CommitStep = Step<(x: Exchange, result: ChatResult) => MaybePromise<GatewayError | undefined>>;
-export type FinishStep = Step<NonNullable<Hooks["finish"]>>;
+export type FinishStep = Step<NonNullable<Hooks["finish"]>> & {
+  /** It runs before the answer goes out: what it records is of what the client is told. Asked of calls with verdicts only. */
+  readonly withAnswer?: true;
+};

@@ -89,8 +89,9 @@ export interface Ending {
 }
 
 /**
- * Ends a call: the second time for one call does nothing. The finish hooks run when the answers of this turn of the loop
- * are out, all calls' together: no client waits for another's log line, and code that runs in a row runs faster.
+ * Ends a call: the second time for one call does nothing. What a client is told of a guardrail is recorded before the
+ * answer goes out. The other finish hooks run when the answers of this turn of the loop are out, all calls' together: no
+ * client waits for another's log line, and code that runs in a row runs faster.
  */
 export function endCall(x: Call, steps: readonly FinishStep[], ending: Ending): void {
   if (x.ended) return;
@@ -117,12 +118,14 @@ export function endCall(x: Call, steps: readonly FinishStep[], ending: Ending): 
     firstByteMs: x.firstByteMs === 0 ? undefined : x.firstByteMs - x.startedMonotonicMs,
     stageMs: x.stageMs,
   };
-  finishInTurn(() => finish(x, steps, end), x, finishFailed);
+  const recorded = x.verdicts.length === 0 ? undefined : runFinish(x, steps, end, "with the answer");
+  finishInTurn(() => finish(x, steps, end, recorded), x, finishFailed);
 }
 
-function finish(x: Call, steps: readonly FinishStep[], end: CallEnd): void {
+/** `recorded`: what was begun with the answer. */
+function finish(x: Call, steps: readonly FinishStep[], end: CallEnd, recorded: MaybePromise<void>): void {
   const finished = runFinish(x, steps, end);
-  if (isPromise(finished)) void finished.then(() => letGo(x));
+  if (isPromise(finished) || isPromise(recorded)) void Promise.all([finished, recorded]).then(() => letGo(x));
   else letGo(x);
 }
 

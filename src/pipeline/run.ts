@@ -145,9 +145,15 @@ export function runCommit(
 }
 
 /** Tells every hook how the call ended, and waits for those that take their time, up to FINISH_MS. Never rejects. */
-export function runFinish(x: Call, steps: readonly FinishStep[], end: CallEnd): MaybePromise<void> {
+export function runFinish(
+  x: Call,
+  steps: readonly FinishStep[],
+  end: CallEnd,
+  when: "with the answer" | "after it" = "after it",
+): MaybePromise<void> {
   let pending: Promise<void>[] | undefined;
   for (const step of steps) {
+    if ((step.withAnswer === true) !== (when === "with the answer")) continue;
     const done = step.run(x, end);
     if (isPromise(done)) (pending ??= []).push(inTime(x, step, done));
   }

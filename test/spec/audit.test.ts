@@ -1,5 +1,6 @@
 /** The audit log through the whole gateway: which changes, refusals and sign-ins it tells of, and how. */
 import assert from "node:assert/strict";
+import { ServerResponse } from "node:http";
 import type { TestContext } from "node:test";
 import { assertRefused, at } from "./kit/client.ts";
 import { type ConfigParts, echoEntry, hashOf, PROJECT } from "./kit/config.ts";
@@ -31,6 +32,28 @@ async function records(g: Harness, query = ""): Promise<readonly unknown[]> {
 async function events(g: Harness): Promise<readonly unknown[]> {
   return (await records(g)).map((record) => `${at(record, "event")} ${at(record, "target")}`);
 }
+
+verifies("state.file.write-ahead", "a block is recorded before the client is told of it", async (t) => {
+  const blocklist = { use: "keyword_blocklist", keywords: ["sombra"] };
+  const g = await start(t, { endpoint: echoEntry({ guardrails: [blocklist] }) });
+  const order: string[] = [];
+  const { audit } = g.gateway.store;
+  const append = audit.append.bind(audit);
+  Object.assign(audit, {
+    append: (of: Parameters<typeof append>[0]) => {
+      order.push(...of.map(({ event }) => event));
+      return append(of);
+    },
+  });
+  const { end } = ServerResponse.prototype;
+  t.after(() => void (ServerResponse.prototype.end = end));
+  ServerResponse.prototype.end = function (this: ServerResponse, ...args: unknown[]) {
+    order.push(`answer ${this.statusCode}`);
+    return Reflect.apply(end, this, args);
+  };
+  assertRefused(await g.call({ message: "sombra" }), 422, /keyword_blocklist/);
+  assert.deepEqual(order.slice(0, 2), ["guardrail.blocked", "answer 422"]);
+});
 
 verifies("event.token", "tokens raise created, rotated, revoked and deleted", async (t) => {
   const key = (hashed: string, fields = {}) => [{ id: 41, name: "partner", hash: hashOf(hashed), ...fields }];

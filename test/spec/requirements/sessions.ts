@@ -42,6 +42,8 @@ export const SESSIONS = {
     "state.file.damage":
       "A damaged journal is read past the damage; what is lost is told, and money or a revocation that may be lost refuses the start.",
     "state.file.fence": "A process whose state folder another one has taken stops writing and refuses calls.",
+    "state.file.write-ahead":
+      "A reservation is in the journal before the provider is asked, and a guardrail's block before the client is told.",
     "state.clock.windows": "Windows and timeouts do not follow a clock that is set forward or back.",
     "state.clock.months":
       "A month of budgets never comes again, and a clock set forward begins the next only when it stays there.",
