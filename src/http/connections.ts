@@ -46,6 +46,8 @@ export interface Connection {
   /** The latest request and its answer: answers go out in order, so this one is open while any is. */
   req: IncomingMessage | undefined;
   res: ServerResponse | undefined;
+  /** Answers to pipelined requests that were begun while an earlier one was open. */
+  readonly queued: Set<ServerResponse>;
   /** Set once the connection is refused as such: what still arrives is discarded. */
   refused: boolean;
   /**
@@ -82,12 +84,13 @@ export class Connections {
       return void socket.destroy();
     }
     this.#perNetwork.set(network, held + 1);
-    this.#open.set(socket, {
-      ...{ socket, network, req: undefined, res: undefined, refused: false },
+    const connection: Connection = {
+      ...{ socket, network, req: undefined, res: undefined, queued: new Set(), refused: false },
       head: { bytes: 0, sinceMs: clock.monotonicMs() },
       ...{ body: undefined, reader: undefined },
-    });
-    socket.once("close", () => this.#gone(socket, network));
+    };
+    this.#open.set(socket, connection);
+    socket.once("close", () => this.#gone(connection));
     this.#watch();
   }
 
@@ -99,6 +102,10 @@ export class Connections {
   began(req: IncomingMessage, res: ServerResponse): void {
     const connection = this.#open.get(req.socket);
     if (connection === undefined) return;
+    if (connection.res !== undefined && !connection.res.writableFinished) {
+      connection.queued.add(res);
+      res.once("close", () => connection.queued.delete(res));
+    }
     connection.req = req;
     connection.res = res;
     connection.body = undefined;
@@ -119,8 +126,10 @@ export class Connections {
     }
   }
 
-  #gone(socket: Socket, network: string): void {
+  #gone({ socket, network, queued }: Connection): void {
     this.#open.delete(socket);
+    // Node tells only the answer whose turn it was that nobody will read it.
+    for (const res of [...queued]) res.emit("close");
     const held = (this.#perNetwork.get(network) ?? 1) - 1;
     if (held > 0) this.#perNetwork.set(network, held);
     else this.#perNetwork.delete(network);

@@ -120,6 +120,19 @@ verifies("http.raw.one-answer", "bytes that are no HTTP do not get into an answe
   await stillAnswers();
 });
 
+verifies(
+  "http.raw.pipelined",
+  "a call behind an answer that closes the connection ends with it",
+  async () => {
+    const refused = head("GET /healthz HTTP/1.1", "Host: x", "Host: y");
+    // The call waits for a body that never comes, and for an answer before its own that has ended the connection.
+    const answer = await g.client.raw(`${refused}${post("Content-Length: 100")}{"message":`);
+    assert.match(answer, /^HTTP\/1\.1 400 /);
+    assert.equal(answer.split("HTTP/1.1 ").length, 2, answer);
+    await stillAnswers();
+  },
+);
+
 verifies("http.nosniff", "answers and refusals say nosniff", async () => {
   const answers = [
     await g.call({ message: "Hello" }),

@@ -70,6 +70,8 @@ export const HTTP = {
       "While the heap is nearly full or the event loop far behind, new calls get 503, but for one a second.",
     "http.raw.one-answer":
       "Unreadable bytes behind a request never write into its answer: it is finished first, then refused.",
+    "http.raw.pipelined":
+      "A pipelined call whose answer cannot go out any more, since the connection has closed, ends with it.",
     "http.nosniff": "Answers that the gateway makes itself say `X-Content-Type-Options: nosniff`.",
     "http.path.long": "A long path segment is cut short in log lines and messages.",
     "http.body.encoding": "`Content-Encoding: IDENTITY` is accepted in any case of letters.",
