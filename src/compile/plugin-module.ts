@@ -2,15 +2,20 @@
  * Loads the modules that the config's `plugins:` names, and checks what they export. Keeps each loaded version, so that
  * an unchanged module is never loaded twice. Runs in the gateway's thread and in those of isolated guardrails.
  */
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { LRUCache } from "lru-cache";
 import type { PluginModule } from "../config/model.ts";
+import { pluginFiles } from "../config/plugin-files.ts";
 import type { Plugin } from "../plugin/index.ts";
 import { STAGES } from "../plugin/index.ts";
 import { offerDoor } from "./door.ts";
 
-/** Plugin modules kept in memory, newest use first. Node never unloads a module; this bounds our own part of it. */
+/**
+ * Plugin modules kept in memory, most recently used first. Node never unloads a module: each changed version of a plugin
+ * costs about 90 KB until the next restart (docs: plugins/README.md). This bounds our own part of it.
+ */
 const MODULES_MAX = 1000;
 const loaded = new LRUCache<string, readonly Plugin[]>({ max: MODULES_MAX });
 
@@ -20,10 +25,36 @@ export async function loadModule(module: PluginModule): Promise<readonly Plugin[
   const known = loaded.get(key);
   if (known !== undefined) return known;
   offerDoor();
+  forgetCommonJs(module);
   const plugins = checkExports(await importModule(module));
+  if (isChanged(module)) throw new Error("its files changed while it was loaded");
   loaded.set(key, plugins);
   return plugins;
 }
+
+/** Node reads the files itself, later than the configuration was read: a version must be that of what was imported. */
+function isChanged({ specifier, version, files }: PluginModule): boolean {
+  if (files.length === 0) return false;
+  const read = (path: string): string | undefined => {
+    try {
+      return decoder.decode(readFileSync(path));
+    } catch {
+      return undefined;
+    }
+  };
+  return pluginFiles(specifier, read).version !== version;
+}
+
+/** CommonJS modules are kept by their path alone: the helpers of before would be used with the module of now. */
+function forgetCommonJs({ files }: PluginModule): void {
+  const own = new Set(files);
+  const { cache } = createRequire(import.meta.url);
+  // tsx adds a query to the paths.
+  for (const key of Object.keys(cache)) if (own.has(key.split("?", 1)[0] ?? "")) delete cache[key];
+}
+
+/** As the configuration's files are read: a byte order mark is no part of a text. */
+const decoder = new TextDecoder();
 
 async function importModule(module: PluginModule): Promise<unknown> {
   const isFile = /^(?:\/|[A-Za-z]:\\)/.test(module.specifier);
@@ -32,7 +63,9 @@ async function importModule(module: PluginModule): Promise<unknown> {
     : createRequire(pathToFileURL(`${module.from}/`)).resolve(module.specifier);
   const url = pathToFileURL(file).href;
   // Run from its sources (tests), the gateway leaves JavaScript to tsx as well: only one loader can have a thread's hooks.
-  if (/\.[cm]?ts$/.test(file) || import.meta.url.endsWith(".ts")) {
+  // So it does with modules of several files: tsx loads each of them anew, Node would keep the helpers of before.
+  const isOfMany = module.files.length > 1;
+  if (/\.[cm]?ts$/.test(file) || isOfMany || import.meta.url.endsWith(".ts")) {
     const { tsImport } = await import("tsx/esm/api");
     return tsImport(url, { parentURL: import.meta.url });
   }

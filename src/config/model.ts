@@ -82,13 +82,16 @@ export interface StateConfig {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** A module that registers plugins. `version` is the hash of a local file's text: a changed file is loaded anew. */
+/** A module that registers plugins. */
 export interface PluginModule {
   /** Absolute path, or package name. */
   readonly specifier: string;
   /** Where a package is resolved from: the folder of the config file that names it. */
   readonly from: string;
+  /** Hash of a local module's files: one that has changed is loaded again, whole. "" for a package. */
   readonly version: string;
+  /** A local module and what it imports by relative paths, over and over. Empty for a package. */
+  readonly files: readonly string[];
   readonly at: SourcePlace;
 }
 

@@ -1,11 +1,11 @@
 /** Plugins as configuration sees them: names with schemas. Loading the modules is the caller's; see `PluginLoader`. */
-import { createHash } from "node:crypto";
 import { dirname, resolve } from "node:path";
 import type { GuardrailPlace, JsonSchema, OptionFault, Refusal } from "../plugin/index.ts";
 import type { AllowedReferences } from "./allowed-names.ts";
 import type { Reporter } from "./diagnostic.ts";
 import type { FilledConfig } from "./filled.ts";
 import type { PluginModule } from "./model.ts";
+import { pluginFiles } from "./plugin-files.ts";
 import { OUTSIDE_HELP } from "./root.ts";
 import { Source, type Sources } from "./source.ts";
 import type { Tree } from "./tree.ts";
@@ -78,14 +78,24 @@ export function pluginModules(
         reporter.report("E0316", spot, `plugin \`${name}\` is not a path or a package name`, { help });
         continue;
       }
-      modules.push({ specifier: name, from, version: "", at });
+      modules.push({ specifier: name, from, version: "", files: [], at });
       continue;
     }
     const specifier = resolve(from, name);
     const source = sources.read(specifier);
     if (source instanceof Source) {
-      const version = createHash("sha256").update(source.text).digest("hex");
-      modules.push({ specifier, from, version, at });
+      const outside: string[] = [];
+      const { files, version } = pluginFiles(specifier, (path) => {
+        const file = sources.read(path);
+        if (file instanceof Source) return file.text;
+        if (file.isOutside) outside.push(path);
+        return undefined;
+      });
+      modules.push({ specifier, from, version, files, at });
+      for (const path of outside) {
+        const message = `plugin \`${name}\` imports ${path}, which is outside the configuration's root`;
+        reporter.report("E0011", spot, message, { help: OUTSIDE_HELP });
+      }
     } else {
       tree.markFault(plugins, key);
       const code = source.isOutside ? "E0011" : "E0316";

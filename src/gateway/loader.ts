@@ -76,7 +76,12 @@ export class Loader {
         await this.#receive(worker, receiver);
         config = receiver.config(outline);
       }
-      return { ...outcome, config, registry: await loadRegistry(config?.plugins ?? []) };
+      const registry = await loadRegistry(config?.plugins ?? []);
+      const [failure] = registry.failures;
+      // The loader thread has loaded it: what fails only here changed meanwhile, or depends on the thread.
+      if (failure !== undefined)
+        throw new Error(`plugin ${failure.module.specifier} could not be loaded: ${failure.message}`);
+      return { ...outcome, config, registry };
     } catch (error) {
       this.#end(worker);
       throw error;

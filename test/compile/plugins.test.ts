@@ -1,7 +1,7 @@
 /** Plugins of third parties: TypeScript and JavaScript files and packages, in folders that know nothing of Sluice. */
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { test } from "node:test";
 import { echoEntry } from "../spec/kit/config.ts";
 import { startGateway } from "../spec/kit/gateway.ts";
@@ -14,7 +14,7 @@ export default defineGuardrail({
   examples: [{ word: "no" }],
   setup: ({ word }) => ({
     window: 0,
-    judge: (text) => (text.includes(word) ? block(refuse(422, "${name}", "Refused by ${name}."), "word") : undefined),
+    judge: (said) => (said.includes(word) ? block(refuse(422, "${name}", "Refused by ${name}."), "word") : undefined),
   }),
 });
 `;
@@ -114,4 +114,57 @@ export default definePlugin({
   });
   assert.equal((await g.call("not json")).status, 403);
   assert.equal((await g.call({ message: "hi" }, { headers: { "x-team": "red" } })).status, 200);
+});
+
+/** A guardrail whose refusal is worded two imports away. */
+function ofThreeFiles(ending: string, word: string): Readonly<Record<string, string>> {
+  return {
+    [`acme.${ending}`]: guardrail("acme")
+      .replace('"Refused by acme."', "text")
+      .replace("import {", 'import { text } from "./lib/words.js";\nimport {'),
+    [`lib/words.${ending}`]: `import { word } from "./deep/word.js";\nexport const text = \`Refused as \${word}.\`;\n`,
+    [`lib/deep/word.${ending}`]: `export const word = "${word}";\n`,
+  };
+}
+
+const FORMS = [
+  ["js", "module"],
+  ["js", "commonjs"],
+  ["ts", "module"],
+  ["ts", "commonjs"],
+] as const;
+
+for (const [ending, type] of FORMS) {
+  test(`a changed helper of a .${ending} plugin of type ${type}, two imports away, reloads it whole`, async (t) => {
+    const parts = {
+      root: { plugins: [`./acme.${ending}`] },
+      endpoint: { guardrails: [{ use: "acme", word: "two" }] },
+    };
+    const g = await startGateway(t, {
+      ...parts,
+      files: { ...ofThreeFiles(ending, "first"), "package.json": JSON.stringify({ type }) },
+    });
+    assert.match((await g.call({ message: "two" })).text, /Refused as first\./);
+    assert.equal((await g.gateway.reload()).changed, false);
+    for (const word of ["second", "third"]) {
+      writeFileSync(join(g.folder, `lib/deep/word.${ending}`), `export const word = "${word}";\n`);
+      assert.equal((await g.gateway.reload()).changed, true);
+      assert.match((await g.call({ message: "two" })).text, new RegExp(`Refused as ${word}\\.`));
+    }
+    const { files } = g.gateway.config.plugins[0] ?? { files: [] };
+    assert.equal(files.length, 3);
+  });
+}
+
+test("a helper outside the root is refused, as the plugin itself would be", async (t) => {
+  const g = await startGateway(t, {
+    files: { "acme.js": guardrail("acme-js") },
+    root: { plugins: ["./acme.js"] },
+  });
+  const outside = join(g.folder, "..", `${basename(g.folder)}-outside.js`);
+  writeFileSync(outside, "export const word = 1;\n");
+  t.after(() => rmSync(outside));
+  writeFileSync(join(g.folder, "acme.js"), `import "../${basename(outside)}";\n${guardrail("acme-js")}`);
+  const { ok, errors } = await g.gateway.reload();
+  assert.deepEqual([ok, errors[0]?.code], [false, "E0011"]);
 });
