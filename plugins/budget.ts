@@ -106,6 +106,7 @@ export default definePlugin<Options>({
         return andThen(history, (stored) => claim(x, characters + stored));
       },
       ...(recent !== undefined && {
+        readsAnswer: false,
         finish(_x: Exchange, end: CallEnd): void {
           if (end.usage !== undefined && end.outcome === "done") recent.add(end.usage.completionTokens);
         },

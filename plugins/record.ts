@@ -32,6 +32,7 @@ export default definePlugin<Options>({
     const count = callCounters(host.metrics);
     const shown = content === "redacted" ? (text: string) => host.redact(text) : (text: string) => text;
     return {
+      readsAnswer: content !== "none",
       finish(x, end) {
         if (host.requestLog.enabled) {
           const texts = content === "none" ? "" : contentFields(x, end, shown);

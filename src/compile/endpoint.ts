@@ -76,6 +76,7 @@ export function compileEndpoint(
         targets,
         response: upward.flatMap((placed) => placed.response ?? []),
         stream: upward.flatMap((placed) => placed.stream ?? []),
+        keepsAnswer: chain.some((placed) => placed.readsAnswer) || tracesContent(context),
         commit: upward.flatMap((placed) => placed.commit ?? []),
         finish: [...finishSteps(upward), ...auditStep(context), ...traceStep(context)],
       };
@@ -224,6 +225,11 @@ export function auditStep({ platform }: CompileContext): FinishStep[] {
 export function traceStep({ config, platform }: CompileContext): FinishStep[] {
   if (config.telemetry.otlp.endpoint === null) return [];
   return ownStep(platform, "traces", platform.traces?.finish);
+}
+
+function tracesContent({ config }: CompileContext): boolean {
+  const { endpoint, content } = config.telemetry.otlp;
+  return endpoint !== null && content;
 }
 
 /** A finish hook that is no plugin's. */

@@ -69,6 +69,8 @@ export interface CompiledEndpoint {
   /** Up the chain. */
   readonly response: readonly ResponseStep[];
   readonly stream: readonly StreamStep[];
+  /** False: nothing reads the texts of an answer that is over, so that a stream need not keep them. */
+  readonly keepsAnswer: boolean;
   readonly commit: readonly CommitStep[];
   readonly finish: readonly FinishStep[];
 }

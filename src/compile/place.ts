@@ -43,6 +43,8 @@ export interface Placed {
   readonly stream: StreamStep | undefined;
   readonly commit: CommitStep | undefined;
   readonly finish: FinishStep | undefined;
+  /** Its hooks read the texts of an answer that is over. */
+  readonly readsAnswer: boolean;
   readonly close: () => MaybePromise<void>;
 }
 
@@ -89,6 +91,7 @@ export function place({ stage, kind, plugin, log, foreign }: Placing, hooks: Hoo
       ...{ stage, plugin },
       run: guarded({ ...guard("finish"), recover: () => undefined }, finish.bind(hooks)),
     },
+    readsAnswer: (commit !== undefined || finish !== undefined) && (hooks.readsAnswer ?? true),
     close: () => hooks.close?.(),
   };
 }

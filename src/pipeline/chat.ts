@@ -166,7 +166,8 @@ class ChatRun implements PumpOwner {
       return this.#refuse(hooks, "failed");
     }
     const outlet = this.#reply.events(x);
-    const pump = new StreamPump(x, hooks, { answer, outlet, owner: this });
+    const { keepsAnswer } = this.#endpoint;
+    const pump = new StreamPump(x, hooks, { answer, outlet, owner: this, keepsAnswer });
     this.#pump = pump;
     answer.attach(pump);
   }

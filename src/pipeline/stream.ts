@@ -60,6 +60,7 @@ export class StreamPump implements ChunkSink, Silence {
   readonly #outlet: EventOutlet;
   readonly #owner: PumpOwner;
   readonly #hooks: readonly OpenHook[];
+  readonly #keepsAnswer: boolean;
   /** `{"id":…,"object":…,"created":…,"model":…,"choices":[` of every chunk that the gateway writes itself. */
   readonly #head: string;
   #text = "";
@@ -85,6 +86,7 @@ export class StreamPump implements ChunkSink, Silence {
     this.#answer = ends.answer;
     this.#outlet = ends.outlet;
     this.#owner = ends.owner;
+    this.#keepsAnswer = ends.keepsAnswer;
     this.#hooks = hooks;
     const created = Math.floor(x.rt.clock.nowMs() / 1000);
     this.#head = `{"id":${JSON.stringify(ends.answer.id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(ends.answer.model)},"choices":[`;
@@ -237,9 +239,11 @@ export class StreamPump implements ChunkSink, Silence {
       this.#break(chunk);
       return undefined;
     }
-    this.#text += chunk.text;
-    if (chunk.toolCalls !== undefined) (this.#toolCalls ??= new ToolCallList()).add(chunk.toolCalls);
     const { delivery } = this.#x;
+    if (this.#keepsAnswer) this.#text += chunk.text;
+    // What a delivery holds back of tool calls is asked for by their places in the list.
+    if (chunk.toolCalls !== undefined && (this.#keepsAnswer || delivery !== undefined))
+      (this.#toolCalls ??= new ToolCallList()).add(chunk.toolCalls);
     return this.#eventsOf(delivery === undefined ? chunk : deliveredChunk(delivery, chunk));
   }
 
@@ -382,4 +386,6 @@ export interface PumpEnds {
   readonly answer: AnswerStream;
   readonly outlet: EventOutlet;
   readonly owner: PumpOwner;
+  /** False: nothing asks for the texts of the answer once they have been sent. */
+  readonly keepsAnswer: boolean;
 }

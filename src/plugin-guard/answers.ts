@@ -27,8 +27,13 @@ function isToolCall(value: unknown): boolean {
   return isObject(value) && typeof value["name"] === "string" && typeof value["arguments"] === "string";
 }
 
+/** Tool calls of one answer. Their places are those of a list, which a far one would make long. */
+const TOOL_CALLS_MAX = 4096;
+
 function isToolCallDelta(value: unknown): boolean {
-  return isObject(value) && isCount(value["index"]) && typeof value["arguments"] === "string";
+  if (!isObject(value) || typeof value["arguments"] !== "string") return false;
+  const { index } = value;
+  return typeof index === "number" && Number.isInteger(index) && index >= 0 && index < TOOL_CALLS_MAX;
 }
 
 function isListOf(value: unknown, isItem: (item: unknown) => boolean): boolean {

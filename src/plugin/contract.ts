@@ -70,6 +70,12 @@ export interface Hooks {
   commit?(x: Exchange, result: ChatResult): MaybePromise<void> | MaybePromise<GatewayError | undefined>;
   /** Always, once, however the call ended. Runs up the chain; what it returns is awaited but delays no client. */
   finish?(x: Exchange, end: CallEnd): MaybePromise<void>;
+  /**
+   * False: `commit` and `finish` do not read the texts of the answer (`content`, arguments of tool calls). Where no hook
+   * of a chain reads them a stream does not keep them, and they are empty in `end.result`. Default: true.
+   * @since 0.2.0
+   */
+  readonly readsAnswer?: boolean;
   /** The last generation that uses this instance has retired. */
   close?(): MaybePromise<void>;
 }

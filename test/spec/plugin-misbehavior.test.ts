@@ -16,7 +16,9 @@ import {
   PROVIDER_HOOKS,
   providerModule,
   STAGE_HOOKS,
+  STORE_HOOKS,
   stageModule,
+  storeModule,
   WAYS,
   type Way,
 } from "./kit/misbehavior.ts";
@@ -223,3 +225,69 @@ test("a wire format that throws, rejects, hangs or answers nonsense costs its ca
 
 test("a provider that throws, rejects, hangs or answers nonsense costs its call and nothing else", (t) =>
   runAll(t, PROVIDER_CASES));
+
+/** What a client gets of a call that meets the store's fault; of operations that no call asks for, 200. */
+const STORE_STATUS: Readonly<Record<string, number>> = { admit: 500, settle: 500, "sessions.open": 500 };
+
+for (const hook of STORE_HOOKS) {
+  test(`a store that throws, rejects, hangs or answers nonsense in ${hook} fails calls at most, and never the process`, async (t) => {
+    t.after(() => Reflect.set(globalThis, "misbehave", false));
+    for (const way of WAYS) {
+      Reflect.set(globalThis, "misbehave", false);
+      const name = nameOf("store", hook, way);
+      const g = await startGateway(t, {
+        files: { "store.js": storeModule(name, hook, way) },
+        root: { plugins: ["./store.js"], state: { driver: name } },
+        endpoint: { ...PRICED, sessions_enabled: true },
+        endpoints: [echoEntry({ name: "Sound", sessions_enabled: true, ...PRICED })],
+      });
+      const provider = heldProvider(g);
+      const others = Array.from({ length: 5 }, () => g.call({ message: "Others" }));
+      await until(() => provider.held.length === 5, "the other calls are under way");
+      // Opening may take as long as the call that holds the session; the call's own time ends it.
+      const waits = hook === "sessions.open" && way === "hangs";
+      if (waits) {
+        provider.release();
+        await Promise.all(others);
+      }
+      Reflect.set(globalThis, "misbehave", true);
+      const turned = async <T>(pending: Promise<T>): Promise<T> => {
+        let done = false;
+        void pending.finally(() => (done = true)).catch(() => {});
+        for (let n = 0; !done && n < 400; n += 1) {
+          g.clock.advance(500);
+          await new Promise((resolve) => setTimeout(resolve, 1));
+        }
+        return pending;
+      };
+      const answer = await turned(g.call({ message: "Hello" }, { slug: "sound" }));
+      const silent =
+        way === "nonsense" && ["settle", "release", "renew", "close", "audit.append"].includes(hook);
+      const status = silent ? 200 : waits ? 502 : (STORE_STATUS[hook] ?? 200);
+      assert.equal(answer.status, status, `${name}: ${answer.text}`);
+      assert.doesNotMatch(answer.text, /hunter2/);
+      // What the gateway itself asks its store.
+      await turned(g.admin.send("/readyz", { method: "GET" }));
+      await turned(g.admin.send("/metrics", { method: "GET" }));
+      if (hook !== "admit" && hook !== "settle" && hook !== "sessions.open") {
+        provider.release();
+        for (const other of await turned(Promise.all(others))) assert.equal(other.status, 200, other.text);
+      } else {
+        Reflect.set(globalThis, "misbehave", false);
+        if (!waits) provider.release();
+        for (const other of await turned(Promise.all(others))) assert.equal(other.status, 200, other.text);
+      }
+      await turned(g.gateway.stop());
+      assert.equal(g.gateway.openCalls, 0);
+      const asked = ![
+        "release",
+        "renew",
+        "sessions.delete",
+        "overrides.list",
+        "audit.append",
+        "audit.query",
+      ].includes(hook);
+      if (asked && !silent && !waits) assert.ok(logged(g, name), `${name} in the log`);
+    }
+  });
+}

@@ -97,6 +97,42 @@ export function formatModule(name: string, hook: string, way: Way): string {
     }; } };`;
 }
 
+/** Operations of a store that a call or the gateway itself asks for. */
+export const STORE_HOOKS = [
+  ...["admit", "settle", "release", "renew", "sums", "health", "close"],
+  ...["sessions.open", "sessions.delete", "overrides.list", "audit.append", "audit.query"],
+] as const;
+
+/** A store that admits everything, keeps nothing, and misbehaves in one operation from when `globalThis.misbehave` is set. */
+export function storeModule(name: string, hook: string, way: Way): string {
+  const run = (own: string, sound: string): string =>
+    own === hook ? `if (globalThis.misbehave) { ${misbehaves(way)} } ${sound}` : sound;
+  return `export default { api: 1, kind: "store", name: "${name}", ${HEAD}, setup() { return {
+    driver: "${name}",
+    admit(callId) { ${run("admit", `return { admitted: true, reservation: { callId, month: "2026-05", entries: [] } };`)} },
+    renew() { ${run("renew", "")} },
+    settle() { ${run("settle", "")} },
+    release() { ${run("release", "")} },
+    spending() { return { settledNanoUsd: 0, reservedNanoUsd: 0 }; },
+    sums() { ${run("sums", "return [];")} },
+    health() { ${run("health", `return { ok: true, detail: "sound" };`)} },
+    close() { ${run("close", "")} },
+    sessions: {
+      open(owner, id) { ${run("sessions.open", `return { id: "s1", history: [], save() {}, close() {} };`)} },
+      peekCharacters() { return 0; },
+      delete() { ${run("sessions.delete", "return true;")} },
+      ownerOf() { return undefined; },
+    },
+    overrides: {
+      list() { ${run("overrides.list", "return [];")} },
+      put() { return true; },
+      drop() { return false; },
+      watch(changed) { globalThis.overridden = changed; return () => {}; },
+    },
+    audit: { append() { ${run("audit.append", "")} }, query() { ${run("audit.query", "return [];")} } },
+  }; } };`;
+}
+
 /** Functions of a provider that has its own sockets. */
 export const PROVIDER_HOOKS = ["complete", "stream", "sink", "control"] as const;
 export type ProviderHook = (typeof PROVIDER_HOOKS)[number];
