@@ -116,10 +116,11 @@ function withoutNames(
   drops: ReadonlySet<string>,
   more: readonly string[] = [],
 ): string[] {
+  const others = new Set(more);
   const kept: string[] = [];
   for (let n = 0; n < raw.length; n += 2) {
     const name = plainName(raw[n] ?? "");
-    if (!drops.has(name) && !more.includes(name)) kept.push(raw[n] ?? "", raw[n + 1] ?? "");
+    if (!drops.has(name) && !others.has(name)) kept.push(raw[n] ?? "", raw[n + 1] ?? "");
   }
   return kept;
 }

@@ -1,4 +1,5 @@
 /** The body of an answer that is read whole. Bounded: what is beyond the limit is not kept. */
+import { ByteStore } from "./byte-store.ts";
 
 /** Of a whole answer. */
 export const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
@@ -8,19 +9,25 @@ export const ERROR_BYTES_MAX = 64 * 1024;
 /** What it is given is overwritten by the next network read, so it keeps a copy. Most answers are one read. */
 export class AnswerBody {
   #first: Buffer | undefined;
-  #more: Buffer[] | undefined;
+  #all: ByteStore | undefined;
   #bytes = 0;
 
   add(bytes: Buffer, bytesMax: number): void {
     if (this.#bytes >= bytesMax) return;
     this.#bytes += bytes.length;
-    const copy = Buffer.from(bytes);
-    if (this.#first === undefined) this.#first = copy;
-    else (this.#more ??= [this.#first]).push(copy);
+    if (this.#first === undefined) {
+      this.#first = Buffer.from(bytes);
+      return;
+    }
+    if (this.#all === undefined) {
+      this.#all = new ByteStore();
+      this.#all.add(this.#first);
+    }
+    this.#all.add(bytes);
   }
 
+  /** To be asked for once. */
   text(): string {
-    const bytes = this.#more === undefined ? this.#first : Buffer.concat(this.#more);
-    return bytes === undefined ? "" : bytes.toString("utf8");
+    return this.#all?.takeText() ?? this.#first?.toString("utf8") ?? "";
   }
 }

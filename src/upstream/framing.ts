@@ -2,6 +2,7 @@
  * Splits the bytes of a streamed answer into events: server-sent events, or one JSON text a line. Knows nothing of
  * what an event means. Bytes are decoded only up to the last line break, so no character is ever cut in two.
  */
+import { ByteStore } from "./byte-store.ts";
 
 /** Longest line, and longest event when its data spans lines, unless more is asked for. A tool call or an image is one event. */
 export const EVENT_BYTES_MAX = 16 * 1024 * 1024;
@@ -27,14 +28,12 @@ export function framing(
 const LF = 10;
 const CR = 13;
 const COLON = 58;
-const EMPTY = Buffer.alloc(0);
 
 /** Gathers bytes into text of whole lines, each ended by LF, whichever of CR, LF and CRLF the sender uses. */
 class WholeLines {
   readonly #bytesMax: number;
-  /** Pieces of the line that has no end yet. */
-  #pending: Buffer[] = [];
-  #pendingBytes = 0;
+  /** The line that has no end yet. */
+  readonly #pending = new ByteStore();
   /** The last byte seen was a CR: an LF that follows belongs to it. */
   #afterCr = false;
   #atStart = true;
@@ -50,29 +49,23 @@ class WholeLines {
     let text = "";
     if (cut > 0) {
       const head = cut === bytes.length ? bytes : bytes.subarray(0, cut);
-      text = this.#lines(this.#withPending(head).toString("utf8"), cr >= 0);
+      text = this.#lines(this.#withPending(head), cr >= 0);
     }
-    if (cut < bytes.length) {
-      // A copy: the buffer of a read is used again.
-      this.#pending.push(Buffer.from(bytes.subarray(cut)));
-      this.#pendingBytes += bytes.length - cut;
-      if (this.#pendingBytes > this.#bytesMax) return undefined;
-    }
+    if (this.#pending.length + bytes.length - cut > this.#bytesMax) return undefined;
+    if (cut < bytes.length) this.#pending.add(bytes.subarray(cut));
     return text;
   }
 
   /** What has come of a line that was never ended. */
   rest(): string {
-    if (this.#pendingBytes === 0) return "";
-    return `${this.#lines(this.#withPending(EMPTY).toString("utf8"), false)}\n`;
+    if (this.#pending.length === 0) return "";
+    return `${this.#lines(this.#pending.takeText(), false)}\n`;
   }
 
-  #withPending(head: Buffer): Buffer {
-    if (this.#pendingBytes === 0) return head;
-    const whole = Buffer.concat([...this.#pending, head]);
-    this.#pending = [];
-    this.#pendingBytes = 0;
-    return whole;
+  #withPending(head: Buffer): string {
+    if (this.#pending.length === 0) return head.toString("utf8");
+    this.#pending.add(head);
+    return this.#pending.takeText();
   }
 
   #lines(decoded: string, hasCr: boolean): string {

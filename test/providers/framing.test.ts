@@ -85,6 +85,17 @@ test("a field name alone on its line is the field with an empty value", () => {
   readsAs("sse", "event: news\nevent\ndata: x\n\ndatabase: y\n\neventual: z\n\n", [["", "x"]]);
 });
 
+test("a sender of single bytes takes no more memory than its bytes do", () => {
+  const reader = framing("sse", () => {});
+  const byte = Buffer.from("a");
+  const before = process.memoryUsage();
+  for (let n = 0; n < 2_000_000; n++) reader.push(byte);
+  const after = process.memoryUsage();
+  const bytes = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers;
+  // A copy of each read took more than 100 bytes for one.
+  assert.ok(bytes < 50_000_000, `${bytes} bytes`);
+});
+
 test("an event of 3 MB is one event", () => {
   const text = "a".repeat(3_000_000);
   const bytes = Buffer.from(`data: ${text}\n\n`);
