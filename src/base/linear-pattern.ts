@@ -94,9 +94,9 @@ const NOT_LINE_END = "[^\\n\\r\\x{2028}\\x{2029}]";
 
 /** One token: an escape, the opening of a group, an empty class, or a character. The source is valid JavaScript. */
 const TOKEN =
-  /\\u\{[0-9A-Fa-f]+\}|\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\c[A-Za-z]|\\[pP]\{[^}]*\}|\\.|\(\?(?:<[=!]|[=!<])|\[\^?\]|./suy;
+  /\\u\{[0-9A-Fa-f]{1,32}\}|\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\c[A-Za-z]|\\[pP]\{[^}]{1,64}\}|\\.|\(\?(?:<[=!]|[=!<])|\[\^?\]|./suy;
 const TOKEN_IN_CLASS =
-  /\\u\{[0-9A-Fa-f]+\}|\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\c[A-Za-z]|\\[pP]\{[^}]*\}|\\.|./suy;
+  /\\u\{[0-9A-Fa-f]{1,32}\}|\\u[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\c[A-Za-z]|\\[pP]\{[^}]{1,64}\}|\\.|./suy;
 
 /** The same pattern in RE2's syntax. Throws where there is none. */
 function re2Source(source: string): string {

@@ -1,5 +1,7 @@
 /** Compiles where an endpoint's calls go: its primary and failover entries, each with a provider ready to be asked. */
+
 import { LRUCache } from "lru-cache";
+import { withoutTrailingSlashes } from "../base/trailing-slashes.ts";
 import type { CredentialConfig, EndpointConfig, ProjectConfig } from "../config/model.ts";
 import type {
   Logger,
@@ -138,7 +140,7 @@ function providerFor(
       const spoken = {
         name: credential?.name ?? "",
         apiKey: credential?.api_key ?? "",
-        baseUrl: baseUrl.replace(/\/+$/, ""),
+        baseUrl: withoutTrailingSlashes(baseUrl),
       };
       const format = guardedFormat(made, guard);
       const provider = wireProvider(format, spoken, await context.upstream(), {

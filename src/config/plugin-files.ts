@@ -55,7 +55,7 @@ function importsOf(file: string, text: string): readonly string[] {
   if (file.endsWith(".json")) return [];
   const found: string[] = [];
   for (const [, , specifier = ""] of text.matchAll(RELATIVE)) {
-    const path = resolved(resolve(dirname(file), specifier.replace(/[?#].*$/, "")));
+    const path = resolved(resolve(dirname(file), specifier.split(/[?#]/, 1)[0] ?? ""));
     if (path !== undefined && !path.includes("/node_modules/")) found.push(path);
   }
   return found;

@@ -2,9 +2,11 @@
  * A filled and checked configuration -> `ResolvedConfig`: amounts made exact, templates applied, ids and slugs derived,
  * names of things as the rest of the gateway expects them. Reports nothing: what could be wrong has been checked.
  */
+
 import { numericId, uuidV5 } from "../base/ids.ts";
 import type { Money } from "../base/money.ts";
 import { derivedTokenId } from "../base/token.ts";
+import { withoutTrailingSlashes } from "../base/trailing-slashes.ts";
 import { optionsBesideUse } from "./check/options.ts";
 import { fill } from "./defaults.ts";
 import type {
@@ -268,5 +270,5 @@ function placeOf(tree: Tree, container: object, key: number): SourcePlace {
 }
 
 function withoutSlash(url: string | null): string | null {
-  return url?.replace(/\/+$/, "") ?? null;
+  return url === null || url === undefined ? null : withoutTrailingSlashes(url);
 }

@@ -11,5 +11,5 @@ export function slugOf(name: string): string {
     .normalize("NFKD")
     .replace(/\p{M}+/gu, "")
     .toLowerCase();
-  return plain.replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "");
+  return plain.replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "");
 }

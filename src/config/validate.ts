@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { JsonPath, SchemaFault, SchemaRefusal } from "../base/json-schema.ts";
+import { linearPattern } from "../base/linear-pattern.ts";
 import type { JsonSchema } from "../plugin/index.ts";
 import type { Reporter } from "./diagnostic.ts";
 import { explain } from "./explain.ts";
@@ -127,9 +128,10 @@ function standIn(schema: SchemaFault["schema"], reference: string): unknown {
   const digest = createHash("sha256").update(reference).digest("hex");
   const uuid = digest.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*/, "$1-$2-$3-$4-$5");
   const candidates = [`sha256:${digest}`, uuid, "https://placeholder.invalid", "placeholder", "2999-01-01"];
-  return candidates.find(
-    (candidate) => typeof schema["pattern"] !== "string" || new RegExp(schema["pattern"]).test(candidate),
-  );
+  const { pattern } = schema;
+  if (typeof pattern !== "string") return candidates[0];
+  const { test } = linearPattern(pattern);
+  return candidates.find((candidate) => test(candidate));
 }
 
 /** The spot and value at a path, or undefined when it is not there any more. */

@@ -3,6 +3,7 @@
  * a call. What cannot be kept or sent is dropped and counted. Our own, since OpenTelemetry's SDK costs more of each call
  * than the gateway does.
  */
+import { withoutTrailingSlashes } from "../base/trailing-slashes.ts";
 import { VERSION } from "../base/version.ts";
 import type { Clock, Logger, Timer } from "../plugin/index.ts";
 import { Attributes, exportJson } from "./otlp-json.ts";
@@ -176,7 +177,7 @@ export class OtlpExporter {
 function tracesUrl(endpoint: string): string {
   if (!URL.canParse(endpoint)) return endpoint;
   const url = new URL(endpoint);
-  const path = url.pathname.replace(/\/+$/, "");
+  const path = withoutTrailingSlashes(url.pathname);
   url.pathname = path.endsWith(TRACES_PATH) ? path : path + TRACES_PATH;
   return url.href;
 }

@@ -70,11 +70,16 @@ export function argumentCheck(tool: ControlTool): (args: JsonMap) => string | un
   };
 }
 
+const UNKNOWN = "additional properties: '";
+
 function readable(fault: string): string {
   const missing = /^body must have required property '(.*)'$/.exec(fault)?.[1];
   if (missing !== undefined) return `Argument '${missing}' is required.`;
-  const unknown = /additional properties: '(.*)'$/s.exec(fault)?.[1];
-  if (unknown !== undefined) return `Argument '${unknown.slice(0, 64)}' is not known.`;
+  const unknown = fault.indexOf(UNKNOWN);
+  if (unknown !== -1) {
+    const name = fault.slice(unknown + UNKNOWN.length, -1);
+    return `Argument '${name.slice(0, 64)}' is not known.`;
+  }
   const [, name = "", rest = ""] = /^(\S+) (.*)$/s.exec(fault) ?? [];
   return `Argument '${name}' ${rest}.`;
 }

@@ -5,8 +5,11 @@
 
 const REGEX_BEFORE = /(?:^|[(,=:[!&|?{};+\-*%~^<>]|\b(?:return|typeof|case|in|of|do|else))\s*$/;
 
-/** The code of a source text. Line ends stay, so that places in both are the same. */
-export function codeOf(source: string): string {
+/**
+ * The code of a source text. Line ends stay, so that places in both are the same. `regex` hears of each regular
+ * expression literal: where it starts and ends, its flags included.
+ */
+export function codeOf(source: string, regex?: (start: number, end: number) => void): string {
   const out: string[] = [];
   // One entry a template that is open: how many braces are open in its `${`.
   const templates: number[] = [];
@@ -30,8 +33,11 @@ export function codeOf(source: string): string {
       const end = endOfTemplateText(source, at + 1);
       if (source[end] !== "$") templates.pop();
       blank(end + (source[end] === "$" ? 2 : 1));
-    } else if (one === "/" && REGEX_BEFORE.test(out.join("").slice(-40))) blank(endOfRegex(source, at + 1));
-    else {
+    } else if (one === "/" && REGEX_BEFORE.test(out.slice(-40).join("").slice(-40))) {
+      const end = endOfRegex(source, at + 1);
+      regex?.(at, end);
+      blank(end);
+    } else {
       if (depth !== undefined && one === "{") templates[templates.length - 1] = depth + 1;
       if (depth !== undefined && one === "}") templates[templates.length - 1] = depth - 1;
       out.push(one);

@@ -51,7 +51,7 @@ export function choice(description: string, values: readonly string[], more: Mor
 
 export function url(description: string, more: More = {}): SchemaNode {
   const form = {
-    pattern: "^https?://[^\\s/?#]+[^\\s]*$",
+    pattern: "^https?://[^\\s/?#]\\S*$",
     patternErrorMessage: "must be an absolute http or https URL",
   };
   return node("string", description, { ...form, ...more });
