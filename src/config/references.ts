@@ -9,7 +9,7 @@ import { OUTSIDE_HELP } from "./root.ts";
 import { isSecretField, isTextField } from "./secret-fields.ts";
 import { Source, type Sources } from "./source.ts";
 import { nearestName } from "./suggest.ts";
-import { isPlainMap, type Range, type Spot, type Tree } from "./tree.ts";
+import type { Key, Range, Spot, Tree } from "./tree.ts";
 
 export interface ReferenceReader {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -31,13 +31,14 @@ export function resolveReferences(
   parent: Spot | undefined,
   reader: ReferenceReader,
 ): void {
-  for (const [name, value] of Object.entries(container)) {
-    const key = Array.isArray(container) ? Number(name) : name;
-    const spot = { container, key, parent };
+  // Most values are neither references nor containers: nothing is allocated for them.
+  const keys: Iterable<Key> = Array.isArray(container) ? container.keys() : Object.keys(container);
+  for (const key of keys) {
+    const value: unknown = Reflect.get(container, key);
     if (typeof value === "string") {
-      if (value.includes("${")) resolveString(value, spot, reader);
-    } else if (isPlainMap(value) || Array.isArray(value)) {
-      resolveReferences(value, spot, reader);
+      if (value.includes("${")) resolveString(value, { container, key, parent }, reader);
+    } else if (typeof value === "object" && value !== null) {
+      resolveReferences(value, { container, key, parent }, reader);
     }
   }
 }

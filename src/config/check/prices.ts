@@ -60,6 +60,7 @@ function unpriced(check: Check, names: ProjectNames, project?: Spot): ReadonlyMa
   const { endpoints, aliases } = names.project;
   const configured = new Set(check.config.prices.map((price) => `${price?.provider}/${price?.model}`));
   const found = new Map<string, Unpriced>();
+  const priced = new Set<string>();
   for (const [key, list] of [
     ["endpoints", endpoints],
     ["aliases", aliases],
@@ -68,12 +69,13 @@ function unpriced(check: Check, names: ProjectNames, project?: Spot): ReadonlyMa
       if (settings.estimated_cost_per_1k_tokens_usd !== null) continue;
       for (const target of chosenTargets(check, settings, names)) {
         const { provider, model } = target;
-        if (check.plugins.find("provider", provider)?.needsApiKey === false) continue; // Nobody bills it.
         const name = `${provider}/${model}`;
+        if (priced.has(name)) continue;
         const before = found.get(name);
+        const isFree = check.plugins.find("provider", provider)?.needsApiKey === false; // Nobody bills it.
         if (before !== undefined) before.count += 1;
-        else if (!isPriced(provider, model, configured))
-          found.set(name, { provider, model, spot: modelSpot(settings, target.entry, spot), count: 1 });
+        else if (isFree || isPriced(provider, model, configured)) priced.add(name);
+        else found.set(name, { provider, model, spot: modelSpot(settings, target.entry, spot), count: 1 });
       }
     }
   }
