@@ -5,6 +5,7 @@
 import type { ServerResponse } from "node:http";
 import { writeInTurn } from "../base/turn.ts";
 import type { GatewayError } from "../plugin/index.ts";
+import { setProbe } from "./half-close.ts";
 import { closeConnection, errorBody, type FlatHeaders } from "./respond.ts";
 
 const HEAD: FlatHeaders = [
@@ -37,6 +38,9 @@ export class EventStream {
   write(text: string): boolean {
     if (!this.open) {
       this.open = true;
+      setProbe(this.#res, () => {
+        if (!this.#ended && !this.#behind) this.write(": \n\n");
+      });
       this.#res.writeHead(200, [...HEAD, ...this.#headers]);
     }
     if (this.#unsent === "" && text !== "") writeInTurn(() => this.#send(), this.#res, closeConnection);

@@ -8,6 +8,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import { type Clock, type GatewayError, reject } from "../plugin/index.ts";
 import { type CloseReason, type Connection, Connections, HEAD_TIMEOUT_MS } from "./connections.ts";
+import { allowHalfClose } from "./half-close.ts";
 import { refusedHead } from "./head-rules.ts";
 import { errorBody, sendError } from "./respond.ts";
 
@@ -86,6 +87,7 @@ export function httpServer(options: HttpServerOptions): HttpServer {
     else refuseBefore(connections, req.socket, refusal);
   };
   server.on("connection", (socket) => connections.accept(socket));
+  allowHalfClose(server, connections);
   server.on("request", serve);
   // A body announced with `Expect: 100-continue` is asked for when it is read, not before the token is accepted.
   server.on("checkContinue", serve);

@@ -5,6 +5,7 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { withoutAddress } from "../base/without-address.ts";
 import type { CompiledProxy } from "../compile/proxy.ts";
+import { setProbe } from "../http/half-close.ts";
 import { sendError } from "../http/respond.ts";
 import type { Call } from "../pipeline/call.ts";
 import { closeMoney, endCall } from "../pipeline/end.ts";
@@ -237,6 +238,7 @@ export class ProxyExchange {
       return this.#fail(reject("upstream_unreachable", {}, { detail: "no valid answer" }));
     }
     this.#hasAnswered = true;
+    setProbe(res, "none");
     this.#call.firstByteMs = this.#call.rt.clock.monotonicMs();
     let hasBegun = false;
     // With the body's first piece, if that is here already.

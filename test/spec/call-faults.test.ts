@@ -1,12 +1,14 @@
 /** What a call keeps, and what it survives: odd upstreams, stores that answer late, answers that nobody reads again. */
 import assert from "node:assert/strict";
+import { connect } from "node:net";
 import { test } from "node:test";
 import { CALLER, proxied, startProxy } from "../proxy/kit.ts";
 import { rawUpstream } from "../upstream/raw-upstream.ts";
 import { assertAnswered, until } from "./kit/client.ts";
 import { PROJECT, TOKENS } from "./kit/config.ts";
 import { textOf } from "./kit/event-stream.ts";
-import { startGateway } from "./kit/gateway.ts";
+import { callBytes, startGateway } from "./kit/gateway.ts";
+import { chunk, completion } from "./kit/provider.ts";
 
 test("a proxied answer whose reason phrase has control characters goes out without it", async (t) => {
   const upstream = await rawUpstream(t);
@@ -84,4 +86,58 @@ test("a session is deleted for a client that has left, by a store that answers l
   Reflect.get(globalThis, "answerLate")();
   g.provider.says("Yes.");
   assertAnswered(await g.call({ message: "Hello" }));
+});
+
+/** One call by a client that closes its sending side at once, and all that it gets. */
+function halfClosing(origin: string, bytes: string): Promise<string> {
+  const { hostname, port } = new URL(origin);
+  return new Promise((resolve, fail) => {
+    let received = "";
+    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+    socket.setEncoding("latin1");
+    socket.on("data", (text: string) => (received += text));
+    socket.on("error", fail);
+    socket.on("close", () => resolve(received));
+    socket.on("end", () => socket.destroy());
+    socket.end(bytes);
+  });
+}
+
+test("a client that closes its sending side gets its answer, whole or streamed, and its connection is closed", async (t) => {
+  const g = await startGateway(t);
+  for (const stream of [false, true]) {
+    const played = g.provider.opens();
+    const answer = halfClosing(g.client.origin, callBytes({ message: "Hello", stream }));
+    await played.opened;
+    // Long enough for the end of the client's side to be seen and asked about.
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    if (stream) {
+      await played.send(chunk({ content: "Half" }));
+      await new Promise((resolve) => setTimeout(resolve, 250));
+      await played.send(chunk({ content: " closed." }));
+      await played.send(chunk({}, "stop"));
+      await played.send("[DONE]");
+    } else await played.write(JSON.stringify(completion("Half closed.")));
+    await played.end();
+    const received = await answer;
+    assert.match(received, /HTTP\/1\.1 200 OK\r\n/);
+    if (stream) assert.match(received, /data: \[DONE\]/);
+    else assert.match(received, /Half closed\./);
+  }
+});
+
+test("a client that has left is told from one that has closed its sending side, and its provider is let go", async (t) => {
+  const g = await startGateway(t);
+  for (const stream of [false, true]) {
+    const played = g.provider.opens();
+    const leave = g.client.abandon(callBytes({ message: "Hello", stream }));
+    await played.opened;
+    leave();
+    await played.closed;
+    await until(() => g.gateway.openCalls === 0, "the call has ended");
+  }
+  const outcomes = g.lines
+    .filter((line) => line.includes('"msg":"call"'))
+    .map((line) => JSON.parse(line).outcome);
+  assert.deepEqual(outcomes, ["client_gone", "client_gone"]);
 });
