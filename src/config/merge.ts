@@ -57,7 +57,13 @@ export function readParts(path: string, reader: PartReader): PlainMap | undefine
 /** Reads one file as a map of its own: an overlay, named on the command line and so allowed outside the root. */
 export function readMap(path: string, reader: PartReader): PlainMap | undefined {
   const file = load(path, reader, "own-folder");
-  return file === undefined ? undefined : topMap(file, reader);
+  const map = file === undefined ? undefined : topMap(file, reader);
+  if (map?.["include"] === undefined) return map;
+  const spot: Spot = { container: map, key: "include", parent: undefined };
+  const help = "name each file with its own `--overlay`";
+  reader.reporter.report("E0008", spot, "an overlay cannot include files", { at: "key", help });
+  delete map["include"];
+  return map;
 }
 
 /** Parses a file once. Reports and returns undefined when it cannot be read or is not valid YAML. */

@@ -138,6 +138,14 @@ verifies(
   },
 );
 
+test("an overlay cannot include files, rather than do so in silence", async (t) => {
+  const folder = folderOf(t, {
+    "gateway.config.yaml": projectOf(""),
+    "o.yaml": "include: [more.yaml]\nlog: { level: warn }\n",
+  });
+  assert.deepEqual((await load(folder)).errors.map(brief), ["E0008 1:1 include"]);
+});
+
 test("a list whose entries have names cannot be replaced", async (t) => {
   const folder = withOverlay(
     t,
