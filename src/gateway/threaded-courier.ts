@@ -4,8 +4,10 @@
  * replaced, what it had not delivered is counted as dropped, and its delivery records are handed to the next.
  */
 import type { Worker } from "node:worker_threads";
+import { queueLimit } from "../base/audit-bytes.ts";
 import { startThread } from "../base/thread.ts";
 import type { AuditRecord, Timer } from "../plugin/index.ts";
+import { auditKindOf } from "../plugin/index.ts";
 import { GATEWAY_WIDE } from "../record/audit.ts";
 import { type DeliveryFilter, DeliveryLog, type DeliveryRecord } from "../record/deliveries.ts";
 import type { WebhookProject } from "../record/webhook-lane.ts";
@@ -15,7 +17,7 @@ import type { Report } from "./courier-messages.ts";
 import { CourierThread } from "./courier-thread.ts";
 import { DeliveryBatches, readDeliveries } from "./delivery-batches.ts";
 
-/** Records that the thread has not taken up yet; further ones are dropped. As many as may wait for one webhook. */
+/** Records that the thread has not taken up yet; further ones are dropped, those of traffic at half of it. */
 export const UNTAKEN_MAX = 10_000;
 /** Records wait so long for others to be handed over with: a message costs ten times what a record in it does. */
 const HAND_OVER_MS = 10;
@@ -90,7 +92,8 @@ export class ThreadedCourier implements Courier {
     // An event of the whole gateway is everybody's: those that name it stand under no project's UUID as well.
     const accounts = this.#subscribed.get(`${project.uuid}/${event}`);
     if (accounts === undefined || this.#closed) return;
-    if (this.#queue.length + this.#handed >= UNTAKEN_MAX) return this.#drop(accounts);
+    if (this.#queue.length + this.#handed >= queueLimit(auditKindOf(event), UNTAKEN_MAX))
+      return this.#drop(accounts);
     for (const account of accounts) account.open++;
     this.#queue.push(record);
     this.#handOverSoon();

@@ -2,6 +2,7 @@
  * The one entrance of the audit log: makes records of events, has the store keep them in their order, and then tells
  * whoever listens (webhooks). Must not know where events come from, nor hold up what caused them.
  */
+import { queueLimit } from "../base/audit-bytes.ts";
 import type {
   AuditRecord,
   CallEnd,
@@ -14,7 +15,7 @@ import type {
   StateStore,
   VerdictRecord,
 } from "../plugin/index.ts";
-import { isPromise } from "../plugin/index.ts";
+import { auditKindOf, isPromise } from "../plugin/index.ts";
 
 /** Something that happened, before it has an id and a time. */
 export type AuditEvent = Omit<AuditRecord, "id" | "occurredAtMs">;
@@ -107,7 +108,7 @@ export function createAuditTrail({ store, clock, random, log }: AuditTrailOption
     record(event, id = random.uuid()) {
       const made: AuditRecord = { id, occurredAtMs: clock.nowMs(), ...event };
       if (writing === undefined) return write([made]);
-      if (waiting.length >= RECORDS_WAITING_MAX) {
+      if (waiting.length >= queueLimit(auditKindOf(made.event), RECORDS_WAITING_MAX)) {
         return log.error({ event: made.event }, "an audit record was lost: too many wait for the store");
       }
       waiting.push(made);

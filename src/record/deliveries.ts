@@ -1,7 +1,8 @@
 /**
- * What became of webhook deliveries: one record an attempt, kept in memory and bounded in number and size, so that one
- * noisy webhook pushes out nobody's records but its own. Survives reloads, not the process.
+ * What became of webhook deliveries: one record an attempt, kept in memory and bounded in number and size. When it is
+ * full, the project with most records gives way, so that one noisy webhook pushes out only records of its own project. Survives reloads, not the process.
  */
+import { FairShares, type Measure, type Share } from "../base/fair-shares.ts";
 import type { MaybePromise } from "../plugin/index.ts";
 
 /** One attempt (CONTRACT section 11), in the names that the admin API and the control plane show. */
@@ -63,19 +64,28 @@ export class DeliveryLog implements DeliveryKeeper, Deliveries {
   readonly #records = new Map<string, DeliveryRecord>();
   /** Ids of each webhook's records, oldest first. */
   readonly #idsOf = new Map<string, string[]>();
-  #characters = 0;
+  readonly #shareOf = new Map<string, Share<Set<string>>>();
+  /** Ids of each project's records, oldest first; what it uses is counted in characters. */
+  readonly #projects = new FairShares(() => new Set<string>());
 
   add(record: DeliveryRecord): void {
     const key = keyOf(record);
+    const share = this.#projects.add(record.project_uuid, sizeOf(record));
+    share.items.add(record.id);
+    this.#shareOf.set(record.id, share);
     let ids = this.#idsOf.get(key);
     if (ids === undefined) this.#idsOf.set(key, (ids = []));
     this.#records.set(record.id, record);
     ids.push(record.id);
-    this.#characters += sizeOf(record);
     if (ids.length > DELIVERIES_PER_WEBHOOK_MAX) this.#forget(ids[0]);
-    while (this.#records.size > DELIVERIES_MAX || this.#characters > DELIVERY_CHARACTERS_MAX) {
-      this.#forget(this.#records.keys().next().value);
-    }
+    while (this.#records.size > DELIVERIES_MAX) this.#forgetOf("count");
+    while (this.#projects.bytes > DELIVERY_CHARACTERS_MAX) this.#forgetOf("bytes");
+  }
+
+  /** The oldest record of the project that has most. */
+  #forgetOf(measure: Measure): void {
+    const share = this.#projects.largest(measure, ({ count }) => count > 0);
+    this.#forget(share?.items.values().next().value);
   }
 
   /** Newest first. */
@@ -96,12 +106,17 @@ export class DeliveryLog implements DeliveryKeeper, Deliveries {
     return found;
   }
 
-  /** The oldest record of all is the oldest of its webhook as well, so ids leave at the front. */
+  /** The oldest record of its project, or webhook, is the oldest of its webhook as well, so ids leave at the front. */
   #forget(id: string | undefined): void {
     const record = id === undefined ? undefined : this.#records.get(id);
     if (record === undefined) return;
     this.#records.delete(record.id);
-    this.#characters -= sizeOf(record);
+    const share = this.#shareOf.get(record.id);
+    this.#shareOf.delete(record.id);
+    if (share !== undefined) {
+      share.items.delete(record.id);
+      this.#projects.remove(share, sizeOf(record));
+    }
     const key = keyOf(record);
     const ids = this.#idsOf.get(key);
     ids?.shift();

@@ -1,4 +1,5 @@
 /** One webhook's line of deliveries: who receives, what waits for its turn, and how it has gone. Sends nothing itself. */
+import { auditBytes } from "../base/audit-bytes.ts";
 import type { AuditRecord } from "../plugin/index.ts";
 import { auditFields } from "./audit.ts";
 import type { DeliveryRecord } from "./deliveries.ts";
@@ -26,10 +27,13 @@ export interface WebhookProject {
 /** An event on its way to one webhook or more; its body is written once, when the first of them sends it. */
 export class Notice {
   readonly record: AuditRecord;
+  /** What it takes while it waits, about. */
+  readonly bytes: number;
   #body: string | undefined;
 
   constructor(record: AuditRecord) {
     this.record = record;
+    this.bytes = auditBytes(record);
   }
 
   /** The request's body. */
@@ -47,6 +51,7 @@ export interface Waiting {
 
 export class Lane {
   readonly waiting: Waiting[] = [];
+  waitingBytes = 0;
   /** One delivery at a time: that is what keeps their order. */
   busy = false;
   /** In the list of those that may go on. */

@@ -2,7 +2,9 @@
  * Delivers audit records to the webhooks that ask for them: one attempt each, in order per webhook, concurrent over
  * webhooks, everything bounded. Hearing of a record only queues it; what is sent is sent in later turns of the loop.
  */
+import { queueLimit } from "../base/audit-bytes.ts";
 import type { AuditRecord, Clock, Logger, Random } from "../plugin/index.ts";
+import { auditKindOf } from "../plugin/index.ts";
 import { GATEWAY_WIDE } from "./audit.ts";
 import type { DeliveryKeeper, DeliveryRecord } from "./deliveries.ts";
 import { Lane, Notice, type Waiting, type WebhookProject } from "./webhook-lane.ts";
@@ -17,6 +19,8 @@ const LIMITS = { timeoutMs: DELIVERY_TIMEOUT_MS, maxBytes: ANSWER_BYTES_MAX };
 export const WAITING_MAX = 100_000;
 export const WAITING_PER_WEBHOOK_MAX = 10_000;
 const WAITING_PER_WEBHOOK_MIN = 100;
+/** Bytes of deliveries that may wait, about; each webhook has an equal share. */
+export const WAITING_BYTES_MAX = 64 << 20;
 /** Deliveries under way. More than this many dead receivers hold the others back, ten seconds at a time. */
 const IN_FLIGHT_MAX = 256;
 /** Signing and sending takes some 50 us: calls get their turn in between. */
@@ -120,11 +124,11 @@ export class Webhooks {
     if (this.#closed || lanes.length === 0) return;
     const notice = new Notice(record);
     for (const lane of lanes) {
-      if (lane.waiting.length >= this.#waitingMax) {
+      if (this.#isFull(lane, record.event)) {
         this.#drop(lane, { notice, done: undefined }, `${lane.waiting.length} deliveries were waiting`);
       } else {
         lane.waiting.push({ notice, done: undefined });
-        this.#queued(lane);
+        this.#queued(lane, notice);
       }
     }
   }
@@ -157,11 +161,11 @@ export class Webhooks {
       occurredAtMs: clock.nowMs(),
     });
     return new Promise((done) => {
-      if (this.#closed || lane.waiting.length >= this.#waitingMax) {
+      if (this.#closed || this.#isFull(lane, notice.record.event)) {
         return this.#drop(lane, { notice, done }, "the queue takes no more");
       }
       lane.waiting.unshift({ notice, done });
-      this.#queued(lane);
+      this.#queued(lane, notice);
     });
   }
 
@@ -192,7 +196,15 @@ export class Webhooks {
     return [...this.#lanes.values()].filter(({ settings }) => settings.events.includes(event));
   }
 
-  #queued(lane: Lane): void {
+  /** Traffic leaves room for changes and sign-ins; see `queueLimit`. */
+  #isFull(lane: Lane, event: string): boolean {
+    const kind = auditKindOf(event);
+    if (lane.waiting.length >= queueLimit(kind, this.#waitingMax)) return true;
+    return lane.waitingBytes >= queueLimit(kind, WAITING_BYTES_MAX / Math.max(1, this.#lanes.size));
+  }
+
+  #queued(lane: Lane, notice: Notice): void {
+    lane.waitingBytes += notice.bytes;
     this.#waiting++;
     this.#list(lane);
   }
@@ -223,6 +235,7 @@ export class Webhooks {
   #deliver(lane: Lane, next: Waiting): void {
     const { clock, post } = this.#options;
     const { record, body } = next.notice;
+    lane.waitingBytes -= next.notice.bytes;
     this.#waiting--;
     this.#inFlight++;
     lane.busy = true;
@@ -278,6 +291,7 @@ export class Webhooks {
   /** What nobody waits for has one line for all: there may be too many for a record each. */
   #empty(lane: Lane, why: string): void {
     const dropped = lane.waiting.splice(0);
+    lane.waitingBytes = 0;
     if (dropped.length === 0) return;
     this.#waiting -= dropped.length;
     const events = dropped.filter(({ done }) => done === undefined).length;

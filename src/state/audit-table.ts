@@ -2,6 +2,7 @@
  * The audit log in memory. Each kind of event has bounds of its own, in records and bytes, and within them each project its
  * share: blocked calls push out no change and no sign-in, and one project's records none of another's.
  */
+import { auditBytes } from "../base/audit-bytes.ts";
 import { FairShares, type Share } from "../base/fair-shares.ts";
 import type { AuditFilter, AuditKind, AuditRecord, AuditStore } from "../plugin/index.ts";
 import { AUDIT_BYTES_MAX, AUDIT_RECORDS_MAX, auditKindOf } from "../plugin/index.ts";
@@ -113,15 +114,6 @@ class OldestFirst {
     }
     return number;
   }
-}
-
-/** What a record takes besides its texts, about. */
-const RECORD_BYTES = 400;
-
-/** What a record takes in memory, about: two bytes a UTF-16 unit. */
-export function auditBytes({ actor, target, ipAddress, project, metadata }: AuditRecord): number {
-  const texts = actor.length + target.length + ipAddress.length + project.name.length;
-  return RECORD_BYTES + 2 * (texts + JSON.stringify(metadata).length);
 }
 
 function matches(record: AuditRecord, { projectUuid, event }: AuditFilter): boolean {

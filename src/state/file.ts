@@ -65,6 +65,7 @@ export async function fileStore(options: FileStoreOptions): Promise<StateStore> 
     );
   }
   try {
+    for (const warning of (await files.check?.(directory)) ?? []) options.log.warn({ directory }, warning);
     return await openStore(options, files, lock);
   } catch (error) {
     await lock.release();

@@ -1,6 +1,9 @@
 /**
  * Kills a process that works on a state folder, again and again, at moments that a seed chooses, and holds what the next
- * one finds against what the ones before it have said: all that was answered is there, and nothing is counted twice.
+ * one finds against what the ones before it have said: all that was answered is there, and nothing is counted twice. After
+ * each kill copies of the folder are damaged by one flipped bit each: a copy opens with everything in it, or says what is
+ * lost, or refuses to open. Now and then a second process comes for the folder while the first has it, and is refused; and
+ * the date steps by days while a process works, which changes nothing.
  *   npm run crash -- [KILLS] [SEED]
  */
 import assert from "node:assert/strict";
@@ -10,10 +13,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { openFileStore } from "../state/file-kit.ts";
 import { seededFraction } from "../state/seeded.ts";
+import { type FlipCount, flipBits } from "./flips.ts";
 
 const VICTIM = fileURLToPath(new URL("./state-victim.ts", import.meta.url));
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+/** Copies of the folder that the script damages after each kill. */
+const FLIPS_PER_KILL = 4;
+/** Lines after which a second process comes for the folder; the victim has opened it by then. */
+const SECOND_WRITER_AT = 50;
 /** Lines said before a kill, at most. */
 const LINES_MAX = 400;
 
@@ -86,7 +95,12 @@ class Testimony {
 }
 
 /** Throws an AssertionError when anything is not as it was said. Returns how many lines were said in all. */
-export async function crashAndLook(kills: number, seed: number): Promise<number> {
+export async function crashAndLook(
+  kills: number,
+  seed: number,
+  flips: FlipCount = { exact: 0, told: 0, refused: 0 },
+  flipsPerKill = 1,
+): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "sluice-crash-"));
   const fraction = seededFraction(seed);
   const testimony = new Testimony();
@@ -96,6 +110,7 @@ export async function crashAndLook(kills: number, seed: number): Promise<number>
       // Now and then in the middle of its start.
       const lines = fraction() < 0.2 ? 1 : 2 + Math.floor(fraction() * LINES_MAX);
       heard += await runVictim(folder, seed * 1000 + kill, testimony, lines);
+      await flipBits(folder, flipsPerKill, fraction, flips);
     }
     await runVictim(folder, seed * 1000 + kills, testimony, 2);
     return heard;
@@ -118,6 +133,8 @@ async function runVictim(folder: string, seed: number, testimony: Testimony, lin
   // What was said before the kill comes out of the pipe after it too.
   for await (const line of createInterface({ input: child.stdout })) {
     heard += 1;
+    if (heard === SECOND_WRITER_AT && lines > SECOND_WRITER_AT)
+      await assert.rejects(openFileStore({ directory: folder }), /is held by/);
     if (heard === lines) child.kill("SIGKILL");
     // The child has made it of this very shape.
     if (line.startsWith("found ")) testimony.holdAgainst(JSON.parse(line.slice(6)) as Found);
@@ -129,8 +146,11 @@ async function runVictim(folder: string, seed: number, testimony: Testimony, lin
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const [kills = "500", seed = "1"] = process.argv.slice(2);
-  const heard = await crashAndLook(Number(kills), Number(seed));
+  const flips = { exact: 0, told: 0, refused: 0 };
+  const heard = await crashAndLook(Number(kills), Number(seed), flips, FLIPS_PER_KILL);
+  const { exact, told, refused } = flips;
   process.stdout.write(
-    `${kills} kills (seed ${seed}): all of what ${heard} lines said was found, nothing twice\n`,
+    `${kills} kills (seed ${seed}): all of what ${heard} lines said was found, nothing twice\n` +
+      `${exact + told + refused} flipped bits: ${exact} exact, ${told} told, ${refused} refused\n`,
   );
 }

@@ -19,6 +19,10 @@ const TTL_MS = 3_600_000;
 
 const [directory = "", seed = "1", ids = "[]"] = process.argv.slice(2);
 const fraction = seededFraction(Number(seed));
+/** Days that the date is off by, one after the other: the month that money counts in must not follow. */
+const OFF_DAYS = [0, 40, 0, -3, 0];
+const DAY_MS = 86_400_000;
+const OFF_MS = 50;
 const below = (limit: number): number => Math.floor(fraction() * limit);
 
 function say(...words: readonly (string | number)[]): void {
@@ -52,7 +56,8 @@ async function call(store: StateStore, name: string): Promise<void> {
   const claims = [rate("r", CALLS_MAX), spend("total", estimateNanoUsd), spend(name, estimateNanoUsd)];
   say("admitting", name, Math.floor(estimateNanoUsd / 4));
   const answer = await store.admit(name, claims);
-  if (!answer.admitted || answer.reservation === undefined) throw new Error("refused");
+  if (!answer.admitted || answer.reservation === undefined)
+    throw new Error(`refused: ${JSON.stringify([answer, await store.health()])}`);
   for (let turn = below(4); turn > 0; turn -= 1) await new Promise((resolve) => setImmediate(resolve));
   const cost = fraction() < 0.1 ? 0 : 1 + below(500);
   say("settling", name, cost);
@@ -97,7 +102,10 @@ async function work(store: StateStore, known: string[]): Promise<void> {
 say("opening");
 const store = await fileStore({
   directory,
-  clock: systemClock(),
+  clock: systemClock({
+    wallMs: () =>
+      Date.now() + (OFF_DAYS[Math.floor(performance.now() / OFF_MS) % OFF_DAYS.length] ?? 0) * DAY_MS,
+  }),
   random: { uuid: randomUUID, fraction },
   maxSessions: 100,
   snapshotIntervalSeconds: 0.02,

@@ -67,3 +67,14 @@ test("bodies are bounded all together: the oldest of all go first", () => {
   log.add(recordOf("4", { webhook: "a", response_body: half }));
   assert.deepEqual(idsOf(log.query({ limit: 10 })), ["4", "3"]);
 });
+
+test("of all bodies together the project with most gives way first", () => {
+  const log = new DeliveryLog();
+  log.add(recordOf("quiet", { project_uuid: "p2", request_body: "x".repeat(1000) }));
+  const body = "x".repeat(DELIVERY_CHARACTERS_MAX / 50);
+  for (let n = 0; n < 200; n++) log.add(recordOf(`n${n}`, { webhook: `w${n % 5}`, request_body: body }));
+  assert.deepEqual(idsOf(log.query({ limit: 9, projectUuid: "p2" })), ["quiet"]);
+  const kept = log.query({ limit: 1000, projectUuid: "p1" });
+  assert.equal(kept.length, 49);
+  assert.equal(kept[0]?.id, "n199");
+});

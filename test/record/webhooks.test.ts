@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GATEWAY_WIDE } from "../../src/record/audit.ts";
-import { WAITING_MAX, WAITING_PER_WEBHOOK_MAX } from "../../src/record/webhooks.ts";
+import { WAITING_BYTES_MAX, WAITING_MAX, WAITING_PER_WEBHOOK_MAX } from "../../src/record/webhooks.ts";
 import type { FakeUpstream, ScriptedAnswer, UpstreamRequest } from "../../src/testing/fake-upstream.ts";
 import { at, until } from "../spec/kit/client.ts";
+import { verifies } from "../spec/verifies.ts";
 import {
   accept,
   deliveriesOf,
@@ -198,6 +199,38 @@ test("what is too much is dropped, with a record and a count; order of the rest 
   const text = await office.metrics.text();
   assert.match(text, /^sluice_webhook_deliveries_total\{[^}]*outcome="dropped"[^}]*\} 2$/m);
   assert.match(text, new RegExp(`^sluice_webhook_queue ${WAITING_PER_WEBHOOK_MAX}$`, "m"));
+});
+
+verifies(
+  "webhook.queue.kinds",
+  "blocked calls leave half of a webhook's queue to changes and sign-ins",
+  async (t) => {
+    const office = openOffice(t);
+    const siem = await receiver(t, hang);
+    const events = ["guardrail.blocked", "auth.login_failed", "token.revoked"];
+    office.webhooks.configure([projectOf(webhookOf(siem.url, { events }))]);
+    office.trail.record(eventOf({ target: "first" }));
+    await siem.received(1);
+    const flood = (event: string): void => {
+      for (let n = 0; n < WAITING_PER_WEBHOOK_MAX; n++) office.trail.record(eventOf({ event }));
+    };
+    flood("guardrail.blocked");
+    assert.equal(office.webhooks.waiting, WAITING_PER_WEBHOOK_MAX / 2);
+    flood("auth.login_failed");
+    assert.equal(office.webhooks.waiting, (WAITING_PER_WEBHOOK_MAX * 3) / 4);
+    flood("token.revoked");
+    assert.equal(office.webhooks.waiting, WAITING_PER_WEBHOOK_MAX);
+  },
+);
+
+test("what waits is bounded in bytes as well", async (t) => {
+  const office = openOffice(t);
+  const siem = await receiver(t, hang);
+  office.webhooks.configure([projectOf(webhookOf(siem.url))]);
+  office.trail.record(eventOf({ target: "first" }));
+  await siem.received(1);
+  for (let n = 0; n < 100; n++) office.trail.record(eventOf({ target: "x".repeat(1 << 20) }));
+  assert.equal(office.webhooks.waiting, WAITING_BYTES_MAX / (2 << 20));
 });
 
 test("many webhooks share the room for what waits", async (t) => {

@@ -3,7 +3,8 @@
  * are full or broken. All of it throws or rejects with the system's error; it decides nothing.
  */
 import { constants, createReadStream, readFileSync, readlinkSync, writeSync } from "node:fs";
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat, truncate } from "node:fs/promises";
+import { type FileHandle, open, readdir, rename, rm, stat, truncate } from "node:fs/promises";
+import { checkFolder, makeFolder } from "./folder-check.ts";
 import { type FolderLock, lockFolder } from "./folder-lock.ts";
 
 export interface Files {
@@ -11,6 +12,8 @@ export interface Files {
   readonly boot: string;
   /** Takes the folder for this process, and makes it when it is not there. */
   lock(folder: string): Promise<FolderLock>;
+  /** Warnings of who may reach it. Rejects with an Error for people where it must not be used. */
+  check?(folder: string): Promise<readonly string[]>;
   /** Names in it. Rejects with ENOENT when it is not there. */
   list(folder: string): Promise<readonly string[]>;
   /** Makes an empty file, or empties the one that is there. */
@@ -50,9 +53,10 @@ const READ = O_RDONLY | O_NOFOLLOW;
 export const diskFiles: Files = {
   boot: machineBoot(),
   lock: async (folder) => {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder);
     return lockFolder(folder);
   },
+  check: checkFolder,
   list: (folder) => readdir(folder),
   create: async (path) => openFile(await open(path, CREATE, 0o600)),
   async overwrite(path, bytes) {

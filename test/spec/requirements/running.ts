@@ -78,6 +78,8 @@ export const RUNNING = {
   }),
   ...rules("SPEC Recording", {
     "audit.log": "State-changing events are written to the audit log.",
+    "webhook.queue.kinds":
+      "Blocked calls fill at most half of a webhook's queue; the rest is for changes and sign-ins.",
     "audit.kinds": "Blocked calls push no change and no sign-in out of the audit log.",
   }),
   ...rules("CONTRACT 12", {
