@@ -7,6 +7,8 @@ import type { Clock, Host, Logger, MetricFamily, Target } from "sluice/plugin";
 /** Failures in a row, of the kind that moves on, after which a target is skipped. */
 const FAILURES_MAX = 5;
 const OPEN_MS = 30_000;
+/** A provider that says when to come again is left out until then, but no longer than this. */
+const HINT_MS_MAX = 300_000;
 /** Of one credential. Names come from the configuration; old ones are forgotten when reloads have brought too many. */
 const MODELS_MAX = 1000;
 
@@ -56,7 +58,7 @@ export class Circuits {
     const circuit = this.#find(target);
     if (circuit === undefined) return;
     if (circuit.openUntilMs !== 0) {
-      this.#tell(target, "a target answers again");
+      this.#tell(target, "circuit closed: the target answers again");
       this.#show(target, 0);
     }
     circuit.failures = 0;
@@ -64,23 +66,43 @@ export class Circuits {
     circuit.trial = undefined;
   }
 
-  /** It failed in a way that would move on. */
-  failed(target: Target, who: Trial): void {
+  /** It failed in a way that would move on. `retryAfterSeconds`: the provider's hint when to ask again. */
+  failed(target: Target, who: Trial, retryAfterSeconds = 0): void {
     const circuit = this.#find(target) ?? this.#add(target);
     circuit.failures += 1;
-    const nowMs = this.#clock.monotonicMs();
-    const opens = circuit.openUntilMs === 0 && circuit.failures >= FAILURES_MAX;
-    if (opens) this.#tell(target, "a target is left out for 30 s: it failed five times in a row");
-    // Calls that were under way when it opened say nothing new; the trial does, and so does a call that had no choice.
-    if (opens || (circuit.openUntilMs !== 0 && circuit.openUntilMs <= nowMs)) {
-      circuit.openUntilMs = nowMs + OPEN_MS;
-      this.#show(target, 1);
-      // Whoever comes next may try it, also when nobody does, or a reload has put another credential in its place.
-      this.#clock.after(OPEN_MS, () => {
-        if (circuit.openUntilMs <= this.#clock.monotonicMs()) this.#show(target, 0);
-      });
-    }
     if (circuit.trial === who) circuit.trial = undefined;
+    const nowMs = this.#clock.monotonicMs();
+    const wasOpen = circuit.openUntilMs > nowMs;
+    // Calls that were under way when it opened say nothing new, unless the provider asks for more time.
+    const isDue = circuit.failures >= FAILURES_MAX && !wasOpen;
+    const waitMs = Math.max(isDue ? OPEN_MS : 0, Math.min(retryAfterSeconds * 1000, HINT_MS_MAX));
+    if (waitMs === 0) {
+      // The trial after a provider's hint failed without another one: it counts like any failure.
+      if (!wasOpen && circuit.openUntilMs !== 0) this.#close(target, circuit);
+      return;
+    }
+    if (nowMs + waitMs <= circuit.openUntilMs) return;
+    if (circuit.openUntilMs === 0) this.#tellOpen(target, circuit, waitMs);
+    circuit.openUntilMs = nowMs + waitMs;
+    this.#show(target, 1);
+    // The next call may try it, also when none comes, or a reload has put another credential in its place.
+    this.#clock.after(waitMs, () => {
+      if (circuit.openUntilMs <= this.#clock.monotonicMs()) this.#show(target, 0);
+    });
+  }
+
+  #close(target: Target, circuit: Circuit): void {
+    circuit.openUntilMs = 0;
+    this.#show(target, 0);
+  }
+
+  #tellOpen(target: Target, { failures }: Circuit, waitMs: number): void {
+    const span = `circuit opened for ${Math.ceil(waitMs / 1000)} s`;
+    const reason =
+      failures >= FAILURES_MAX
+        ? `after ${failures} consecutive failures`
+        : "because the provider asks to wait (Retry-After)";
+    this.#tell(target, `${span} ${reason}`);
   }
 
   /** `who` gave up before it was known: the next may be the trial. */

@@ -50,13 +50,37 @@ function wanted({ settings, fit }: Target, options: CallOptions): Target["settin
   return fit === undefined ? own : fit(own);
 }
 
+interface FailedAttempt {
+  readonly target: Target;
+  readonly said: string;
+  readonly failed: ProviderFailure;
+}
+
+/** Statuses of a provider that the same request gets again. */
+const FINAL_STATUSES: ReadonlySet<number | undefined> = new Set([400, 401, 403, 404, 413, 422]);
+
+function isFinal({ status, accepted }: ProviderFailure): boolean {
+  return !accepted && FINAL_STATUSES.has(status);
+}
+
+/** The key is revoked, or may not use this model: another credential may. */
+function rejectsCredential({ status, accepted }: ProviderFailure): boolean {
+  return !accepted && (status === 401 || status === 403);
+}
+
+/** A provider that took the call on may bill it, whatever status its error names. */
+function attemptStatus({ accepted, status }: ProviderFailure): number | undefined {
+  if (!accepted) return status;
+  return status !== undefined && status >= 200 && status < 300 ? status : 200;
+}
+
 /** The targets of one call, one after the other, and what became of each. */
 export class Tries {
   readonly x: Exchange;
   readonly #host: Host;
   readonly #circuits: Circuits;
   readonly #targets: readonly Target[];
-  readonly #failures: string[] = [];
+  readonly #failures: FailedAttempt[] = [];
   #at = -1;
   #current: OpenAttempt | undefined;
   #startedMs = 0;
@@ -109,18 +133,62 @@ export class Tries {
   /** undefined: go on with the next target. */
   fail(target: Target, failed: ProviderFailure, mayMoveOn: boolean): GatewayError | undefined {
     const said = failed.status === undefined ? failed.reason : `${failed.status}: ${failed.reason}`;
-    this.#close(said, failed.accepted ? 200 : failed.status);
-    this.#failures.push(`${target.model}: ${target.label} ${said}`);
+    const { causeText } = failed;
+    this.#close(causeText === undefined ? said : `${said} (${causeText})`, attemptStatus(failed));
+    this.#failures.push({ target, said, failed });
     this.#judge(target, failed);
-    if (mayMoveOn && failed.movesOn && this.#hasNext() && !this.x.ended) return undefined;
-    const detail = this.#failures.length > 1 ? this.#failures.join("; ") : undefined;
+    if (mayMoveOn && !this.x.ended && this.#movesOn(target, failed)) return undefined;
     if (failed.internal === true) return this.#internal(target, failed);
-    const extras = { cause: failed.cause ?? failed, ...(detail === undefined ? {} : { detail }) };
+    const detail = this.#detail();
+    const extras = {
+      cause: failed.cause ?? failed,
+      providerCode: failed.code,
+      ...(detail === undefined ? {} : { detail }),
+      ...this.#retryHints(),
+    };
     if (failed.isLocal === true) {
       const reason = `${target.label}: ${failed.reason}`;
       return reject("provider_busy", { reason }, { ...extras, retryAfterSeconds: 1 });
     }
     return reject("provider_failed", { reason: `${target.label} ${said}` }, extras);
+  }
+
+  #movesOn(target: Target, failed: ProviderFailure): boolean {
+    if (failed.movesOn) return this.#hasNext();
+    if (!rejectsCredential(failed)) return false;
+    const other = this.#targets.findIndex(
+      ({ enabled, client }, index) => index > this.#at && enabled && client !== target.client,
+    );
+    if (other < 0) return false;
+    const { provider, model, credential } = target;
+    this.#host.log.error(
+      { request_id: this.x.requestId, provider, model, credential, status: failed.status },
+      "provider rejected the credential, trying the next one",
+    );
+    // The entries between have the credential that was just rejected.
+    this.#at = other - 1;
+    return true;
+  }
+
+  /** Every failed attempt; credentials are named where the rest does not tell the attempts apart. */
+  #detail(): string | undefined {
+    if (this.#failures.length < 2) return undefined;
+    const named = this.#failures.map(({ target }) => `${target.model}: ${target.label}`);
+    const lines = this.#failures.map(({ target, said }, n) => {
+      const name = named[n] ?? "";
+      const isShared = this.#failures.some(
+        (other, at) => named[at] === name && other.target.credential !== target.credential,
+      );
+      return isShared ? `${name} (${target.credential}) ${said}` : `${name} ${said}`;
+    });
+    return lines.join("; ");
+  }
+
+  /** What the attempts say of another call: when it may succeed, and whether it can. */
+  #retryHints(): Pick<GatewayError["extras"], "retryAfterSeconds" | "shouldRetry"> {
+    if (this.#failures.every(({ failed }) => isFinal(failed))) return { shouldRetry: false };
+    const waits = this.#failures.flatMap(({ failed }) => failed.retryAfterSeconds ?? []);
+    return waits.length === 0 ? {} : { retryAfterSeconds: Math.min(...waits) };
   }
 
   /** What failed is no provider but code: told to the log whole, to the client not at all. */
@@ -142,7 +210,8 @@ export class Tries {
   #judge(target: Target, failed: ProviderFailure): void {
     const isOurs = failed === INACTIVE || failed.internal === true || failed.isLocal === true;
     if (isOurs || this.x.ended) this.#circuits.abandoned(target, this);
-    else if (failed.movesOn) this.#circuits.failed(target, this);
+    else if (failed.movesOn || rejectsCredential(failed))
+      this.#circuits.failed(target, this, failed.retryAfterSeconds);
     else this.#circuits.succeeded(target);
   }
 

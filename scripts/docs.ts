@@ -36,8 +36,10 @@ function errorsPage(): string {
 ## What a client can get
 
 The body is \`{"ok": false, "error": …}\` with \`detail\`, \`scope\` and \`retry_after\` where they say more. The code is in
-the request log, not in the body. "Retry" is what the header \`X-Should-Retry\` says; an answer with \`Retry-After\` may
-always be tried again after it.
+the header \`X-Error-Code\` and in the request log; a provider's own code (such as \`context_length_exceeded\`) is in
+\`X-Provider-Error-Code\`. "Retry" is what the header \`X-Should-Retry\` says; an answer with \`Retry-After\` may
+always be tried again after it. A 502 whose cause was the provider's 400, 401, 403, 404, 413 or 422 says no: the same
+request would fail again.
 
 | Status | \`error\` | Retry | Code |
 |---|---|---|---|

@@ -1,6 +1,7 @@
 /** Reads Google's errors: in answers with an error status, and in those of 200. Some of its servers put them in a list. */
 import type { ProviderFailure } from "sluice/plugin";
 import {
+  errorCode,
   errorWithin,
   firstOf,
   isPresent,
@@ -42,7 +43,7 @@ export function errorIn(answer: unknown): ProviderFailure | undefined {
   if (!isPresent(error)) return undefined;
   const about = record(error);
   const name = textOf(about?.["status"]) || textOf(about?.["code"]);
-  return errorWithin(shortReason(error), statusWithin(error) ?? STATUSES.get(name));
+  return errorWithin(shortReason(error), statusWithin(error) ?? STATUSES.get(name), errorCode(error));
 }
 
 /** An answer with an error status. A bad key is a 400 like any other bad request: it does not move on. */
@@ -54,7 +55,7 @@ export function googleFailure(
   const answer = parsedValue(text);
   const details = records(record(errorOf(answer))?.["details"]);
   const hint = perDay(details) ? undefined : (retryDelay(details) ?? retryAfter(headers));
-  return statusFailed(status, shortReason(answer), { retryAfterSeconds: hint });
+  return statusFailed(status, shortReason(answer), { retryAfterSeconds: hint, code: errorCode(answer) });
 }
 
 function errorOf(answer: unknown): unknown {

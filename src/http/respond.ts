@@ -64,7 +64,7 @@ export function sendError(
   error: GatewayError,
   headers: FlatHeaders,
 ): void {
-  const all = [...headers, "X-Should-Retry", String(shouldRetry(error))];
+  const all = [...headers, "X-Should-Retry", String(shouldRetry(error)), ...codeHeaders(error)];
   const { retryAfterSeconds, headers: more } = error.extras;
   if (retryAfterSeconds !== undefined) all.push("Retry-After", String(retryAfterSeconds));
   for (const name in more) all.push(name, more[name] ?? "");
@@ -79,8 +79,21 @@ export function sendError(
   writeInTurn(() => sendAndLinger(req, res, body));
 }
 
+/** Codes of plugins and vendors that may stand in a header. */
+const HEADER_CODE = /^[\w.-]{1,64}$/;
+
+/** The codes by which programs tell errors apart: the gateway's, and the provider's where it gave one. */
+function codeHeaders({ code, extras }: GatewayError): FlatHeaders {
+  const { providerCode } = extras;
+  const own = HEADER_CODE.test(code) ? ["X-Error-Code", code] : [];
+  if (providerCode === undefined || !HEADER_CODE.test(providerCode)) return own;
+  return [...own, "X-Provider-Error-Code", providerCode];
+}
+
 /** Specification, "Retry guidance", for SDKs that obey the header. */
 export function shouldRetry(error: GatewayError): boolean {
+  const { shouldRetry: stated } = error.extras;
+  if (stated !== undefined) return stated;
   if (error.status === 429 || error.status === 500 || error.status === 502) return true;
   return error.extras.retryAfterSeconds !== undefined;
 }

@@ -182,6 +182,7 @@ function refusalText(refusal: GatewayError): string {
     "X-Content-Type-Options: nosniff",
     `X-Request-Id: ${randomUUID()}`,
     "X-Should-Retry: false",
+    `X-Error-Code: ${refusal.code}`,
     "Connection: close",
   ];
   return `${head.join("\r\n")}\r\n\r\n${body}`;

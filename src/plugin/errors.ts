@@ -120,7 +120,7 @@ export const ERRORS = {
   internal: { status: 500, message: "Internal error." },
 } as const satisfies Record<string, CatalogueEntry>;
 
-/** The name of an entry of the catalogue. Goes to the log and metrics, not to the client. */
+/** The name of an entry of the catalogue. Goes to log, metrics and the header `X-Error-Code`. */
 export type ErrorCode = keyof typeof ERRORS;
 
 type Placeholder<Text extends string> = Text extends `${string}<${infer Name}>${infer Rest}`
@@ -139,6 +139,10 @@ export interface RefusalExtras {
   readonly scope?: string;
   /** Whole seconds, at least 1. Goes out as `retry_after` and as the header `Retry-After`. */
   readonly retryAfterSeconds?: number;
+  /** False: another attempt cannot succeed either (`X-Should-Retry`). Absent: as the status says. @since 0.2 */
+  readonly shouldRetry?: boolean;
+  /** The provider's own error code, such as `context_length_exceeded`: shown to the client. @since 0.2 */
+  readonly providerCode?: string | undefined;
   /** Headers of the answer beside the usual ones, e.g. `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
   /** For the log only: never reaches the client. */
@@ -153,7 +157,7 @@ const BRAND: unique symbol = Symbol.for("sluice.GatewayError");
  */
 export class GatewayError {
   readonly [BRAND] = true;
-  /** Catalogue code, or a plugin's own. For logs and metrics. */
+  /** Catalogue code, or a plugin's own. For logs, metrics and the header `X-Error-Code`. */
   readonly code: string;
   /** HTTP status, 400 to 599. */
   readonly status: number;

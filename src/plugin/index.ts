@@ -151,6 +151,7 @@ export { template } from "./template.ts";
 export type { End } from "./wire/end-of.ts";
 export { endOf } from "./wire/end-of.ts";
 export {
+  errorCode,
   errorWithin,
   jsonFailure,
   mayMoveOn,

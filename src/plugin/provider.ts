@@ -13,12 +13,12 @@ export interface ProviderFailure {
   readonly status: number | undefined;
   /** Without label and status: `invalid model`, `timed out after 60000 ms`, `unreachable`. One line, at most 300 characters. */
   readonly reason: string;
-  /** True when another target may do better: network, timeout, 408, 429, 5xx, 498, an answer that is not the provider's. */
+  /** True when another target may do better: network, timeout, 408, 409, 425, 429, 498, 499, 5xx, an answer that is not the provider's. */
   readonly movesOn: boolean;
   /** True when the provider took the call on (a 2xx head came), so that it may be billed. */
   readonly accepted: boolean;
   /** The provider's hint, in whole seconds. */
-  readonly retryAfterSeconds?: number;
+  readonly retryAfterSeconds?: number | undefined;
   /**
    * True when the provider plugin itself has failed: the call is answered 500 and no other target is asked. Set by the
    * gateway where a plugin throws; plugins need not set it.
@@ -30,6 +30,10 @@ export interface ProviderFailure {
    * client is answered 503. @since 0.2
    */
   readonly isLocal?: boolean;
+  /** The provider's own error code, such as `context_length_exceeded`; shown to the client. @since 0.2 */
+  readonly code?: string | undefined;
+  /** Why no connection worked, in short, such as `connection refused`. For log and attempts only. @since 0.2 */
+  readonly causeText?: string | undefined;
   /** For the log only. */
   readonly cause?: unknown;
 }

@@ -76,7 +76,11 @@ export class Connection implements Dated, SocketEvents {
 
   expire(): void {
     if (this.#dueMs > this.#origin.deadlines.clock.monotonicMs()) return;
-    this.#lose({ kind: "unreachable", reason: "unreachable", cause: new Error("no connection in time") });
+    this.#lose({
+      kind: "unreachable",
+      reason: "unreachable",
+      cause: coded("ETIMEDOUT", "no connection in time"),
+    });
   }
 
   onOpen(): void {
@@ -109,7 +113,7 @@ export class Connection implements Dated, SocketEvents {
   onEnd(): void {
     const call = this.#call;
     if (call !== undefined && this.#parser.end()) this.#done(call);
-    else this.#lose(this.#lost(new Error("the other side closed the connection"), true));
+    else this.#lose(this.#lost(coded("ECONNRESET", "the other side closed the connection"), true));
   }
 
   onClose(cause: Error | undefined): void {
@@ -179,4 +183,9 @@ export class Connection implements Dated, SocketEvents {
     if (this.#reusedAtMs === undefined) return false;
     return this.#origin.deadlines.clock.monotonicMs() - this.#reusedAtMs <= CROSSING_MS;
   }
+}
+
+/** An error with a code, as those of sockets have one. */
+function coded(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
 }

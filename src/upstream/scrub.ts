@@ -3,6 +3,8 @@
 export interface Scrub {
   /** A whole text, as long as it was. */
   text(text: string): string;
+  /** Takes out what is left of a key where only its ends are shown: for errors about the key itself. */
+  keyFragments(text: string): string;
   /** A reason fit for an error message: one line, at most 300 characters. */
   reason(text: string): string;
 }
@@ -27,5 +29,24 @@ export function scrubber(apiKey: string): Scrub {
       .trim();
     return clean.length > REASON_CHARACTERS_MAX ? `${clean.slice(0, REASON_CHARACTERS_MAX - 1)}…` : clean;
   };
-  return { text, reason };
+  const keyFragments = (whole: string): string =>
+    whole.replace(FRAGMENT, (word) => {
+      const masked = MASKED.test(word);
+      const ends = word.split(/[*.…]+/).filter((end) => end !== "");
+      return masked || ends.some((end) => isFragment(end, apiKey)) ? MARK : word;
+    });
+  return { text, reason, keyFragments };
+}
+
+/** A word, with the characters by which vendors replace the middle of a key. */
+const FRAGMENT = /[\w*…-]+(?:\.{2,}[\w*…-]*|[\w*…-])*/g;
+/** `sk-ab****yz`, `sk-…yz`, `ab...yz`: asterisks, or letters after an ellipsis. */
+const MASKED = /\*{3,}|\w(?:…|\.{3})\w{3,}|^(?:…|\.{3})\w{3,}/;
+const FRAGMENT_CHARACTERS_MIN = 4;
+/** Beginnings of keys are alike (`sk-proj-`): only longer ones say something of the secret. */
+const PREFIX_CHARACTERS_MIN = 10;
+
+function isFragment(word: string, apiKey: string): boolean {
+  if (apiKey.length < 2 * FRAGMENT_CHARACTERS_MIN || word.length < FRAGMENT_CHARACTERS_MIN) return false;
+  return apiKey.endsWith(word) || (word.length >= PREFIX_CHARACTERS_MIN && apiKey.startsWith(word));
 }

@@ -16,6 +16,11 @@ import { isSuccess, lostFailure, statusFailure, takenFailure } from "./wire-fail
 
 const TOO_LARGE = "an event of the answer is too large";
 
+/** The first bytes of gzip data. */
+const GZIP = [0x1f, 0x8b] as const;
+/** What a body is that begins so. */
+const KINDS: Readonly<Record<string, string>> = { "<": "HTML", "{": "JSON", "[": "JSON" };
+
 export class StreamedAnswer implements UpstreamHandler, StreamControl {
   /** Set when `send` has returned; events may come before. */
   call: UpstreamCall | undefined;
@@ -30,6 +35,11 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
   #status = 0;
   #chunks: ChatChunk[] = [];
   #begun = false;
+  /** The first two bytes of the body, which tell what came where no event did; -1: none came. */
+  #firstByte = -1;
+  #secondByte = -1;
+  /** Some event has come. */
+  #framed = false;
   #over = false;
 
   constructor(format: WireFormat, decoder: StreamDecoder, scrub: Scrub, sink: ProviderSink) {
@@ -63,8 +73,15 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
   onChunk(bytes: Buffer): void {
     if (this.#errorBody !== undefined) this.#errorBody.add(bytes, ERROR_BYTES_MAX);
     else if (this.#over) return;
+    else if (this.#firstByte < 0) this.#firstBytes(bytes);
     else if (this.#framing.push(bytes)) this.#flush();
     else this.#broken(TOO_LARGE);
+  }
+
+  #firstBytes(bytes: Buffer): void {
+    this.#firstByte = bytes[0] ?? -1;
+    this.#secondByte = bytes[1] ?? -1;
+    this.onChunk(bytes);
   }
 
   onEnd(): void {
@@ -84,6 +101,7 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
 
   #event(name: string, text: string): void {
     if (this.#over) return;
+    this.#framed = true;
     // Ends the answer of every provider that sends it; whatever follows is noise, and is not waited for.
     if (text.startsWith("[DONE]")) {
       this.#close();
@@ -109,13 +127,22 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
       return;
     }
     if (!this.#decoder.complete) {
-      this.#broken("the answer broke off");
+      this.#broken(this.#framed ? "the answer broke off" : this.#foreign());
       return;
     }
     this.#flush();
     if (this.#over) return;
     this.#over = true;
     this.#sink.end();
+  }
+
+  /** Names what came in place of events. */
+  #foreign(): string {
+    if (this.#firstByte < 0) return "an empty answer came in place of a stream";
+    if (this.#firstByte === GZIP[0] && this.#secondByte === GZIP[1])
+      return "compressed data (gzip) came in place of a stream";
+    const kind = KINDS[String.fromCharCode(this.#firstByte)];
+    return kind === undefined ? "the answer broke off" : `${kind} came in place of a stream`;
   }
 
   #broken(reason: string): void {

@@ -2,6 +2,7 @@
 import type { ProviderFailure, WireFormat } from "../plugin/index.ts";
 import { failure } from "../plugin/index.ts";
 import type { UpstreamError } from "./client.ts";
+import { connectionCause } from "./connection-cause.ts";
 import type { Scrub } from "./scrub.ts";
 
 export function isSuccess(status: number): boolean {
@@ -19,7 +20,9 @@ export function statusFailure(
   },
 ): ProviderFailure {
   const failed = format.failure(answer.status, answer.headers, scrub.text(answer.text));
-  return { ...failed, reason: scrub.reason(failed.reason), accepted: false };
+  // Vendors repeat the ends of a key that they reject.
+  const reason = scrub.reason(scrub.keyFragments(failed.reason));
+  return { ...failed, reason, accepted: false };
 }
 
 /** The provider took the call on and then failed at it. */
@@ -39,6 +42,7 @@ export function lostFailure(error: UpstreamError, status: number): ProviderFailu
     movesOn: true,
     accepted: isSuccess(status),
     ...(error.kind === "exhausted" && { isLocal: true }),
+    causeText: error.kind === "unreachable" || error.kind === "reset" ? connectionCause(cause) : undefined,
     cause,
   });
 }

@@ -507,9 +507,9 @@ test("an error status has its reason, and a bad key does not move on, being a ba
   const failed = format.failure(400, {}, JSON.stringify({ error }));
   assert.deepEqual([failed.status, failed.reason, failed.movesOn], [400, "API key not valid.", false]);
   assert.equal(reasonOf(format, "<html>"), "no reason given");
-  for (const status of [408, 429, 500, 503])
+  for (const status of [408, 409, 425, 429, 499, 500, 503])
     assert.equal(format.failure(status, {}, "").movesOn, true, `${status}`);
-  for (const status of [401, 403, 404, 499])
+  for (const status of [401, 403, 404])
     assert.equal(format.failure(status, {}, "").movesOn, false, `${status}`);
 });
 

@@ -231,7 +231,7 @@ test("finish reasons become the four that there are, with the provider's own wor
     [older, "function_call", "tool_calls", "function_call"],
     [silent, "tool_calls", "error", "tool_calls"],
     [said, "content_filter", "error", "content_filter"],
-    [said, "error", "error", undefined],
+    [said, "error", "error", "error"],
     [{ content: null, refusal: "I cannot." }, "stop", "error", "refusal"],
     [said, "brand_new", "stop", "brand_new"],
     [silent, "brand_new", "error", "brand_new"],

@@ -88,7 +88,8 @@ verifies(
         assert.equal(at(body, "max_completion_tokens") ?? at(body, "max_tokens"), 77);
       }
       assert.deepEqual(at(bodies[0], "messages"), at(bodies.at(-1), "messages"));
-      // An answer of the first, so that its circuit stays closed.
+      // The 429 asks for 7 s without calls; an answer of the first keeps its circuit closed.
+      g.clock.advance(7000);
       g.provider.says("Yes.");
       assert.equal(assertAnswered(await g.call(hello)), "Yes.");
     }

@@ -4,7 +4,7 @@
  */
 import type { Alternative, ChatResult } from "../chat.ts";
 import type { ProviderFailure } from "../provider.ts";
-import { errorWithin, notJson, shortReason, statusWithin, unusable } from "../wire/failures.ts";
+import { errorCode, errorWithin, notJson, shortReason, statusWithin, unusable } from "../wire/failures.ts";
 import { isPresent, type Json, parsed, record, records, textOf } from "../wire/json.ts";
 import { tooManyCalls } from "../wire/tools.ts";
 import { finish, usageIn } from "./finish.ts";
@@ -70,7 +70,7 @@ export function toldIn(answer: Json): ProviderFailure | undefined {
 }
 
 export function told(error: unknown): ProviderFailure {
-  return errorWithin(shortReason(error), statusWithin(error));
+  return errorWithin(shortReason(error), statusWithin(error), errorCode(error));
 }
 
 /** A text, or the text among parts: what a model thinks is no part of its answer. */

@@ -18,7 +18,10 @@ export function endOf(
 ): End {
   const known = reasons.get(word) ?? (said.text || said.calls ? "stop" : "error");
   const finishReason = known === "stop" || known === "tool_calls" ? stopped(known, said.calls) : known;
-  return { finishReason, providerFinishReason: word === finishReason || word === "" ? undefined : word };
+  return {
+    finishReason,
+    providerFinishReason: word === "" || (word === finishReason && word !== "error") ? undefined : word,
+  };
 }
 
 function stopped(known: "stop" | "tool_calls", calls: boolean): FinishReason {

@@ -22,24 +22,29 @@ export function notJson(what: string, text: string): ProviderFailure {
 }
 
 /** An error told inside a 2xx answer. Moves on whatever it is (CONTRACT section 5). */
-export function errorWithin(reason: string, status?: number): ProviderFailure {
-  return failure({ status, reason: reason || "no reason given", movesOn: true, accepted: true });
+export function errorWithin(reason: string, status?: number, code?: string): ProviderFailure {
+  return failure({ status, reason: reason || "no reason given", movesOn: true, accepted: true, code });
 }
 
 /** An answer with an error status. */
-export function statusFailed(
-  status: number,
-  reason: string,
-  hints: { readonly movesOn?: boolean; readonly retryAfterSeconds?: number | undefined } = {},
-): ProviderFailure {
-  const { movesOn = mayMoveOn(status), retryAfterSeconds } = hints;
+export function statusFailed(status: number, reason: string, hints: StatusHints = {}): ProviderFailure {
+  const { movesOn = mayMoveOn(status), retryAfterSeconds, code } = hints;
   return failure({
     status,
     reason: reason || "no reason given",
     movesOn,
     accepted: false,
     retryAfterSeconds,
+    code,
   });
+}
+
+/** What an answer with an error status says beside its reason. */
+export interface StatusHints {
+  readonly movesOn?: boolean;
+  readonly retryAfterSeconds?: number | undefined;
+  /** The vendor's own error code. @since 0.2 */
+  readonly code?: string | undefined;
 }
 
 /** An answer with an error status, of a vendor whose errors are JSON and its hints in the usual headers. */
@@ -49,13 +54,39 @@ export function jsonFailure(
   text: string,
   movesOn = mayMoveOn(status),
 ): ProviderFailure {
-  const hints = { movesOn, retryAfterSeconds: retryAfter(headers) };
-  return statusFailed(status, shortReason(parsedValue(text)), hints);
+  const error = parsedValue(text);
+  const hints = { movesOn, retryAfterSeconds: retryAfter(headers), code: errorCode(error) };
+  return statusFailed(status, shortReason(error), hints);
 }
 
-/** 408, 429 and every 5xx (CONTRACT section 5). */
+/** Statuses below 500 after which another target may succeed: a timeout, a lock, a full queue, a closed request. */
+const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 409, 425, 429, 499]);
+
+/** 408, 409, 425, 429, 499 and every 5xx (`failover.statuses`). */
 export function mayMoveOn(status: number): boolean {
-  return status === 408 || status === 429 || status >= 500;
+  return status >= 500 || PASSING_STATUSES.has(status);
+}
+
+/** Where vendors name the kind of an error: the most exact name first. */
+const CODE_KEYS = ["code", "type", "status"] as const;
+/** Names, not sentences; a number is a status and says nothing more. */
+const CODE = /^[A-Za-z][\w.-]{1,63}$/;
+
+/**
+ * The vendor's own code of an error, such as `context_length_exceeded` or `insufficient_quota`, given an error object or a
+ * body that holds one; undefined where it has none. @since 0.2
+ */
+export function errorCode(error: unknown): string | undefined {
+  const about = record(Array.isArray(error) ? error[0] : error);
+  if (about === undefined) return undefined;
+  const inner = record(about["error"]);
+  if (inner !== undefined) return errorCode(inner);
+  for (const key of CODE_KEYS) {
+    const code = about[key];
+    // `type: error` marks a whole body as an error and names no kind.
+    if (typeof code === "string" && code !== "error" && CODE.test(code)) return code;
+  }
+  return undefined;
 }
 
 /**

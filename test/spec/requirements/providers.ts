@@ -23,6 +23,16 @@ export const PROVIDERS = {
     "failure.status": "A provider's error gets 502 `Provider call failed: <Label> <status>: <short reason>`.",
     "failure.timeout": "A timeout gets 502 `Provider call failed: <Label> timed out after <n> ms`.",
     "failure.unreachable": "A refused connection gets 502 `Provider call failed: <Label> unreachable`.",
+    "failure.no-retry":
+      "A 502 caused by the provider's 400, 401, 403, 404, 413 or 422 says `X-Should-Retry: false`.",
+    "failure.retry-after":
+      "A provider's `Retry-After` reaches the client, and the breaker leaves that target out as long, at most 5 minutes.",
+    "failure.code":
+      "`X-Error-Code` has the code of an error, `X-Provider-Error-Code` the code that the provider gave it.",
+    "failure.cause":
+      "Log and attempts say why a provider is unreachable (refused, DNS, TLS, reset); the client is not told.",
+    "failure.not-a-stream": "A body that is no stream is named: HTML, JSON, compressed data, nothing.",
+    "failure.detail.credential": "`detail` names the credentials where provider and model are the same.",
     "failure.scrubbed": "A key that the provider quotes in its error reaches neither client nor log.",
     "failure.detail": "With failover, `detail` lists every attempt.",
     "failover.on.5xx": "A 500, 503 or 529 moves on.",
@@ -34,11 +44,15 @@ export const PROVIDERS = {
     "failover.on.network": "A refused or reset connection moves on.",
     "failover.on.not-json": "A 200 that is not the provider's JSON moves on.",
     "failover.on.stream-error": "An error event inside a 200 stream before its first content moves on.",
-    "failover.not-on.4xx": "A 400, 401 or 404 is answered at once, without another attempt.",
+    "failover.on.passing": "A 409, 425 or 499 moves on.",
+    "failover.on.credential":
+      "A 401 or 403 moves on to an entry with another credential, is logged as an error, and counts in the breaker.",
+    "failover.not-on.4xx":
+      "A 400 or 404, and a 401 or 403 without another credential, is answered at once, without another attempt.",
     "failover.not-on.refusal":
       "A filtered or refused answer is 200 with finish_reason error, without failover.",
     "provider.raw-reason":
-      "`meta.provider_finish_reason` has the provider's own word where the answer was filtered.",
+      "`meta.provider_finish_reason` has the provider's own word where the answer was filtered or failed, also the word `error`.",
     "provider.reason.unknown": "An unknown reason is stop where text came, else error.",
     "provider.reason.tool-calls": "A plain stop with tool calls is tool_calls.",
     "provider.stream.incomplete":
