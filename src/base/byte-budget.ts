@@ -15,10 +15,6 @@ export class ByteBudget {
     return this.#used;
   }
 
-  get isFull(): boolean {
-    return this.#used >= this.max;
-  }
-
   /** Whether this many bytes more would fit now. */
   fits(bytes: number): boolean {
     return this.#used + bytes <= this.max;

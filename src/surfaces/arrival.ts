@@ -73,7 +73,8 @@ export class Visit {
   readonly call: Call;
   readonly generation: Generation;
   #reading = false;
-  readonly #bodyBytesMax: number;
+  /** Bytes of the body that are counted already and have not arrived. */
+  #reserved = 0;
 
   constructor(ctx: SurfaceContext, req: IncomingMessage, res: ServerResponse, route: Route) {
     this.ctx = ctx;
@@ -96,7 +97,6 @@ export class Visit {
       nowMs: clock.nowMs(),
       monotonicMs: clock.monotonicMs(),
     });
-    this.#bodyBytesMax = config.server.max_body_bytes;
     this.call.lease = this;
     this.call.owner = this;
     this.call.connection = res;
@@ -149,10 +149,7 @@ export class Visit {
     const project = config.projects.get(this.call.project.uuid);
     const go = (): void => {
       this.call.enter(-1, this.ctx.rt.clock.monotonicMs());
-      // A proxied body passes through and is not kept.
-      const declared = type === "proxy" ? 0 : Number(this.req.headers["content-length"] ?? 0);
-      const full = declared > this.#bodyBytesMax ? undefined : this.#refusedForMemory(declared);
-      if (full !== undefined) return this.refuse(full);
+      if (this.#isFull()) return this.refuse(buffersFull());
       // Authenticate has refused calls to projects that do not exist.
       if (project === undefined) return this.refuse(reject("project_mismatch", {}));
       if (project.type !== type) return this.refuse(wrongType());
@@ -190,6 +187,13 @@ export class Visit {
     const wholeCallMs = call.deadlineMs;
     call.deadlineMs = Math.min(wholeCallMs, this.ctx.rt.clock.monotonicMs() + timeoutMs);
     this.#reading = true;
+    // Reserved before the body is read: calls that have begun can finish, instead of all being given up halfway.
+    const declared = Number(this.req.headers["content-length"] ?? 0);
+    if (declared <= maxBytes) {
+      if (!this.ctx.rt.buffered.tryReserve(declared)) return this.refuse(buffersFull());
+      call.heldBytes += declared;
+      this.#reserved = declared;
+    }
     readBytes(this.req, this.res, { maxBytes, hold: (bytes) => this.#hold(bytes) }, (bytes) => {
       if (call.ended) return;
       this.#reading = false;
@@ -198,9 +202,8 @@ export class Visit {
       const work = (): void => {
         if (call.ended) return;
         // Answers of calls before this one, made since its head came, may have taken the room.
-        const full = this.#refusedForMemory(0);
-        if (full === undefined) read(bytes);
-        else this.refuse(full);
+        if (this.#isFull()) this.refuse(buffersFull());
+        else read(bytes);
       };
       workInTurn(work, call, failCall);
     });
@@ -229,7 +232,7 @@ export class Visit {
     } else if (this.call.cancelled === "shutdown") {
       this.refuse(reject("draining", {}));
     } else if (this.call.cancelled === "buffers_full") {
-      this.refuse(reject("buffers_full", {}, { retryAfterSeconds: 1 }));
+      this.refuse(buffersFull());
     } else if (this.call.cancelled === "fault") {
       this.refuse(reject("internal", {}));
     } else {
@@ -254,16 +257,19 @@ export class Visit {
     const { call, ctx } = this;
     // What arrives after the end of the call is dropped.
     if (call.ended) return reject("internal", {});
-    if (!ctx.rt.buffered.tryReserve(bytes)) return reject("buffers_full", {}, { retryAfterSeconds: 1 });
+    if (this.#reserved >= bytes) {
+      this.#reserved -= bytes;
+      return undefined;
+    }
+    if (!ctx.rt.buffered.tryReserve(bytes)) return buffersFull();
     call.heldBytes += bytes;
     return undefined;
   }
 
-  /** `bytes`: of the body, as far as its head tells. */
-  #refusedForMemory(bytes: number): GatewayError | undefined {
+  /** Whether other calls hold all that may be held. */
+  #isFull(): boolean {
     const { buffered } = this.ctx.rt;
-    if (!buffered.isFull && buffered.fits(bytes)) return undefined;
-    return reject("buffers_full", {}, { retryAfterSeconds: 1 });
+    return buffered.used - this.call.heldBytes >= buffered.max;
   }
 
   #decided(outcome: Awaited<ReturnType<typeof runRequest>>, go: () => void): void {
@@ -293,6 +299,10 @@ export class Visit {
 
 /** Characters of an unknown project's path segment that are kept: a UUID has 36, and clients choose the rest. */
 const UNKNOWN_UUID_LENGTH_MAX = 64;
+
+function buffersFull(): GatewayError {
+  return reject("buffers_full", {}, { retryAfterSeconds: 1 });
+}
 
 function unknownProject(uuid: string): ProjectRef {
   return { uuid: uuid.slice(0, UNKNOWN_UUID_LENGTH_MAX), id: 0, name: "" };
