@@ -45,6 +45,7 @@ export interface ServerConfig {
   readonly max_connections_per_address: number;
   readonly max_judged_characters: number;
   readonly request_timeout_ms: number;
+  readonly stream_timeout_ms: number | null;
   readonly drain_timeout_ms: number;
   readonly lame_duck_ms: number;
   readonly body_timeout_ms: number;

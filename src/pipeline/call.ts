@@ -131,6 +131,8 @@ export class Call implements Exchange {
   ended = false;
   /** Monotonic time at which it is given up; looked at by OpenCalls. */
   deadlineMs = Number.POSITIVE_INFINITY;
+  /** The same for a stream whose first content has gone out. */
+  streamDeadlineMs = Number.POSITIVE_INFINITY;
   /** The generation the call runs on, let go at its end. */
   lease: { release(): void } | undefined = undefined;
   /** The client's connection, for a call that not even a refusal can end. */

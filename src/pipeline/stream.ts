@@ -340,7 +340,11 @@ export class StreamPump implements ChunkSink, Silence {
     if (out === "") return;
     const nowMs = this.#x.rt.clock.monotonicMs();
     this.#lastWriteMs = nowMs;
-    if (this.#x.firstByteMs === 0) this.#x.firstByteMs = nowMs;
+    if (this.#x.firstByteMs === 0) {
+      this.#x.firstByteMs = nowMs;
+      // From now on the whole stream's own limit counts.
+      this.#x.deadlineMs = this.#x.streamDeadlineMs;
+    }
     if (this.#outlet.write(out) || this.#clientSlow) return;
     this.#clientSlow = true;
     this.#answer.pause();

@@ -102,6 +102,8 @@ export class Visit {
     this.call.connection = res;
     this.call.finishSteps = config.record;
     this.call.deadlineMs = this.call.startedMonotonicMs + config.server.request_timeout_ms;
+    const { stream_timeout_ms: streamMs } = config.server;
+    if (streamMs !== null) this.call.streamDeadlineMs = this.call.startedMonotonicMs + streamMs;
     ctx.open.add(this.call);
     // Also after the answer: by then the call has ended, and giving it up does nothing.
     res.on("close", () => this.call.cancel("client_gone"));

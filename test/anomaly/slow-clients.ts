@@ -90,7 +90,8 @@ function firstBytes(kind: Kind): string {
   if (kind === "head") return `${start("echo", TOKENS.web)}X-Slow: `;
   if (kind === "body") return `${start("echo", TOKENS.web)}Content-Length: 100000\r\n\r\n{"message":"`;
   if (kind === "upload") return `${start("echo", TOKENS.unknown)}Content-Length: 60000\r\n\r\n`;
-  return `${start("big", TOKENS.web)}Content-Length: 15\r\n\r\n{"message":"x"}`;
+  // Without keep-alive: a reader whose call was shed has nothing to wait for.
+  return `${start("big", TOKENS.web)}Connection: close\r\nContent-Length: 15\r\n\r\n{"message":"x"}`;
 }
 
 /** Calls of a well-behaved client, one after the other, for a while; their latencies in ms, in order. */
@@ -122,7 +123,7 @@ async function main(count: number): Promise<void> {
       server: { port: 0, max_connections_per_address: 100_000 },
       admin: { port: 0 },
       log: { level: "error" },
-      projects: [attackedProject(400_000)],
+      projects: [attackedProject(5_000_000)],
     },
   );
   const { origin } = gateway.client;

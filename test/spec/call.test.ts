@@ -444,6 +444,38 @@ verifies("provider.mock.latency", "the mock waits on the gateway's clock", async
   assert.equal(assertAnswered(await answer), "Done.");
 });
 
+verifies("server.request-timeout", "a stream whose first byte does not come in time fails", async (t) => {
+  const g = await startGateway(t, { server: { request_timeout_ms: 5_000 } });
+  const played = g.provider.opens();
+  const answer = g.call({ ...hello, stream: true });
+  await played.opened;
+  g.clock.advance(5_000);
+  assertRefused(await answer, 502, /timed out after 5000 ms$/);
+});
+
+verifies("server.stream-timeout", "a stream that has begun has a limit of its own, or none", async (t) => {
+  for (const limit of [null, 9_000]) {
+    const server = { request_timeout_ms: 5_000, stream_timeout_ms: limit };
+    const g = await startGateway(t, { server });
+    const played = g.provider.opens();
+    const opening = g.stream(hello);
+    await played.send(chunk({ content: "One" }));
+    const stream = await opening;
+    assert.match(String(await stream.next()), /One/);
+    g.clock.advance(8_000);
+    await played.send(chunk({ content: "Two" }));
+    assert.match(String(await stream.next()), /Two/);
+    g.clock.advance(2_000);
+    if (limit === null) {
+      await played.send(chunk({}, "stop"));
+      await played.send("[DONE]");
+      await played.end();
+    }
+    const rest = (await stream.rest()).join("");
+    assert.equal(/timed out after \d+ ms/.test(rest), limit !== null, rest);
+  }
+});
+
 verifies("server.request-timeout", "a whole call that takes too long fails", async (t) => {
   const g = await startGateway(t, {
     server: { request_timeout_ms: 5_000 },

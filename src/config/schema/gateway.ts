@@ -16,6 +16,7 @@ import {
 } from "./keywords.ts";
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 const host = (description: string) => name(description, { default: "127.0.0.1", examples: ["0.0.0.0"] });
 const port = (description: string, value: number) => integer(description, 0, 65_535, { default: value });
@@ -57,7 +58,11 @@ export const server = section("The data plane: where calls come in. A change nee
     1_073_741_824,
     { default: 4_000_000 },
   ),
-  request_timeout_ms: milliseconds("Longest whole call, upstream included.", 120_000),
+  request_timeout_ms: milliseconds(
+    "Longest call that is not streamed, upstream included; of a stream the time to its first byte.",
+    120_000,
+  ),
+  stream_timeout_ms: orNull(integer("Longest whole stream; null: no limit.", 1, DAY_MS)),
   drain_timeout_ms: milliseconds("After SIGTERM: how long open calls may take to finish.", 30_000),
   lame_duck_ms: integer(
     "After SIGTERM: how long calls are still admitted while /readyz is 503 already, so that load balancers move on first.",

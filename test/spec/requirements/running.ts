@@ -25,7 +25,10 @@ export const RUNNING = {
     "server.config-hash":
       "With `expose_config_hash` answers carry `X-Gateway-Config`; by default they do not.",
     "server.trusted-proxies": "X-Forwarded-For is believed from `trusted_proxies` only.",
-    "server.request-timeout": "A whole call longer than `request_timeout_ms` fails with 502.",
+    "server.request-timeout":
+      "A call longer than `request_timeout_ms` fails with 502, a stream when its first byte is not out by then.",
+    "server.stream-timeout":
+      "A stream that has begun is not cut by `request_timeout_ms`, but by `stream_timeout_ms` where that is set.",
     "server.drain": "Stopping lets open calls finish, then ends.",
     "server.drain.limit": "A call still open after `drain_timeout_ms` is cut.",
     "server.drain.events":
