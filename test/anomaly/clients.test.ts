@@ -11,7 +11,7 @@ test("slow heads, bodies, readers and refused uploads are gone in 30 s", async (
       version: 1,
       server: { port: 0 },
       admin: { port: 0 },
-      projects: [attackedProject(14_000_000)],
+      projects: [attackedProject(8_000_000)],
     },
   });
   const attack = new SlowClients(g.client.origin, 5);

@@ -13,13 +13,13 @@ export const GONE_WITHIN_S = 30;
 export const KINDS = ["head", "body", "reader", "upload"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Project of a gateway that can be attacked. Answers of `big` do not fit into the kernel's buffers. */
+/** Project of a gateway that can be attacked. Answers of `big` must not fit into the kernel's buffers (some 4 MB). */
 export function attackedProject(replyBytes: number): object {
   return {
     ...{ uuid: PROJECT, name: "Attacked", type: "ai_gateway" },
     credentials: [
       { name: "echo", provider: "mock", options: { reply: "{{input}}" } },
-      { name: "big", provider: "mock", options: { reply: "a".repeat(replyBytes) } },
+      { name: "big", provider: "mock", options: { reply: "a".repeat(replyBytes), chunks: 200, chunk_ms: 1 } },
     ],
     tokens: [{ name: "web", hash: hashOf(TOKENS.web) }],
     endpoints: [
@@ -90,8 +90,9 @@ function firstBytes(kind: Kind): string {
   if (kind === "head") return `${start("echo", TOKENS.web)}X-Slow: `;
   if (kind === "body") return `${start("echo", TOKENS.web)}Content-Length: 100000\r\n\r\n{"message":"`;
   if (kind === "upload") return `${start("echo", TOKENS.unknown)}Content-Length: 60000\r\n\r\n`;
-  // Without keep-alive: a reader whose call was shed has nothing to wait for.
-  return `${start("big", TOKENS.web)}Connection: close\r\nContent-Length: 15\r\n\r\n{"message":"x"}`;
+  // Streams, which the gateway holds back for a slow reader: whole answers would fill its buffers instead.
+  const body = '{"message":"x","stream":true}';
+  return `${start("big", TOKENS.web)}Content-Length: ${body.length}\r\n\r\n${body}`;
 }
 
 /** Calls of a well-behaved client, one after the other, for a while; their latencies in ms, in order. */
@@ -123,7 +124,7 @@ async function main(count: number): Promise<void> {
       server: { port: 0, max_connections_per_address: 100_000 },
       admin: { port: 0 },
       log: { level: "error" },
-      projects: [attackedProject(5_000_000)],
+      projects: [attackedProject(6_000_000)],
     },
   );
   const { origin } = gateway.client;
