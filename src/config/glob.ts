@@ -90,7 +90,7 @@ class Walk {
     const segment = this.#segments[next];
     if (this.#refusal !== undefined || depth > DEPTH_MAX) return;
     if (segment === undefined) {
-      if (isFile(path) && !isTestFile(path)) this.#add(path);
+      if (isFile(this.#root.realPath(path)) && !isTestFile(path)) this.#add(path);
       return;
     }
     const matches = this.#matchers[next];
@@ -123,7 +123,7 @@ class Walk {
     }
     let entries: readonly Dirent[] | undefined;
     const place = this.#root.resolve(path, "root");
-    if ("real" in place) entries = entriesOf(path);
+    if ("real" in place) entries = entriesOf(place.real);
     else if (place.isOutside === true) this.#isOutside = true;
     this.#entries.set(path, entries);
     if (entries !== undefined)
@@ -195,7 +195,8 @@ function entriesOf(path: string): readonly Dirent[] | undefined {
 }
 
 /** Follows links, since a mounted ConfigMap is made of them. */
-function isFile(path: string): boolean {
+function isFile(path: string | undefined): boolean {
+  if (path === undefined) return false;
   try {
     return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
   } catch {

@@ -2,8 +2,9 @@
  * The root of a configuration: the folder that its files must stay inside, symbolic links resolved. Opens regular files
  * only and reads a bounded number of bytes, so that no path in a configuration can block or fill the process.
  */
-import { closeSync, constants, fstatSync, openSync, readSync, realpathSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { dirname, isAbsolute, relative, sep } from "node:path";
+import { PinnedLinks } from "./pinned-links.ts";
 
 /** Where a file may lie. "own-folder": also in the folder that its path names, for files named on the command line. */
 export type ReadScope = "root" | "own-folder" | "anywhere";
@@ -26,35 +27,42 @@ export const OUTSIDE_HELP = "keep the file below the root, or name a wider root 
 export class ConfigRoot {
   /** Absolute, as given. */
   readonly folder: string;
+  /** Of one load: links are read once. */
+  readonly #links = new PinnedLinks();
   readonly #real: string;
 
   constructor(folder: string) {
     this.folder = folder;
-    this.#real = realPath(folder) ?? folder;
+    this.#real = this.#links.realPath(folder) ?? folder;
   }
 
   /** The real path of what `path` names when it is in scope, else why it is not to be opened. */
   resolve(path: string, scope: ReadScope): Place {
-    const real = realPath(path);
+    const real = this.#links.realPath(path);
     if (scope === "anywhere") return real === undefined ? MISSING : { real };
     if (real === undefined) {
       // Nothing is said about what exists outside the root.
-      const folder = realPath(dirname(path));
+      const folder = this.#links.realPath(dirname(path));
       const isNear = folder === undefined ? isInside(this.folder, path) : this.#holds(folder, path, scope);
       return isNear ? MISSING : this.#outside();
     }
     return this.#holds(real, path, scope) ? { real } : this.#outside();
   }
 
+  /** The real path of a file or folder, whatever its place; undefined when it does not exist. */
+  realPath(path: string): string | undefined {
+    return this.#links.realPath(path);
+  }
+
   /** True when `path` exists and really is below `folder`. */
   isBelow(folder: string, path: string): boolean {
-    const [real, realFolder] = [realPath(path), realPath(folder)];
+    const [real, realFolder] = [this.#links.realPath(path), this.#links.realPath(folder)];
     return real !== undefined && realFolder !== undefined && isInside(realFolder, real);
   }
 
   #holds(real: string, path: string, scope: ReadScope): boolean {
     if (isInside(this.#real, real)) return true;
-    const own = scope === "own-folder" ? realPath(dirname(path)) : undefined;
+    const own = scope === "own-folder" ? this.#links.realPath(dirname(path)) : undefined;
     return own !== undefined && isInside(own, real);
   }
 
@@ -64,14 +72,6 @@ export class ConfigRoot {
 }
 
 const MISSING: Unreadable = { unreadable: "does not exist" };
-
-function realPath(path: string): string | undefined {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return undefined;
-  }
-}
 
 /** True for the folder itself and everything below it; both paths are absolute and normalized. */
 export function isInside(folder: string, path: string): boolean {

@@ -5,8 +5,13 @@
 import { existsSync, lstatSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
-/** Longest wait, below the deadline of a loader thread. A lock that is older was left behind by a git that crashed, and is ignored from then on. */
-const WAIT_MAX_MS = 8_000;
+/**
+ * A lock that is older was left behind by a git that crashed: it is not waited for. A checkout of many files on a busy
+ * machine takes tens of seconds, and only the reload waits for it.
+ */
+const WAIT_MAX_MS = 120_000;
+/** How often a wait reports that it is still going on. */
+const REPORT_MS = 2_000;
 const POLL_MS = 20;
 /** Left-behind locks remembered. */
 const IGNORED_MAX = 100;
@@ -32,17 +37,24 @@ export class GitLocks {
     });
   }
 
-  /** Resolves when none is held, or when the longest wait is over. `waiting` is told once which are waited for. */
+  /** Resolves when none is held, or when the longest wait is over. `waiting` is called now and then until then. */
   async released(folders: readonly string[], waiting: (locks: readonly string[]) => void): Promise<void> {
-    let held = this.heldOver(folders);
-    if (held.length === 0) return;
-    waiting(held);
     const sinceMs = performance.now();
-    while (held.length > 0 && performance.now() - sinceMs < WAIT_MAX_MS) {
+    let reportedMs = Number.NEGATIVE_INFINITY;
+    for (;;) {
+      const held = this.heldOver(folders);
+      if (held.length === 0) return;
+      const nowMs = performance.now();
+      if (nowMs - sinceMs > WAIT_MAX_MS || held.every(isOld)) {
+        for (const lock of held) this.#ignore(lock);
+        return;
+      }
+      if (nowMs - reportedMs >= REPORT_MS) {
+        reportedMs = nowMs;
+        waiting(held);
+      }
       await new Promise((next) => setTimeout(next, POLL_MS));
-      held = this.heldOver(folders);
     }
-    for (const lock of held) this.#ignore(lock);
   }
 
   /** Folders are looked up anew with each load: a repository may appear or go. */
@@ -86,6 +98,15 @@ function identityOf(path: string): string | undefined {
     return stat === undefined ? undefined : `${stat.ino}/${stat.mtimeNs}`;
   } catch {
     return undefined;
+  }
+}
+
+function isOld(lock: string): boolean {
+  try {
+    const stat = lstatSync(lock, { throwIfNoEntry: false });
+    return stat !== undefined && Date.now() - stat.mtimeMs > WAIT_MAX_MS;
+  } catch {
+    return false;
   }
 }
 

@@ -50,6 +50,8 @@ export class Loader {
   #idle: Timer | undefined;
   /** Fails the load that is under way. */
   #abort: ((cause: Error) => void) | undefined;
+  /** The wait for git is logged once. */
+  #isWaiting = false;
   #closed = false;
 
   constructor({ clock, log }: { readonly clock: Clock; readonly log: Logger }) {
@@ -139,9 +141,15 @@ export class Loader {
 
   #tell(progress: LoadProgress): void {
     if (progress === "alive") return;
-    if ("waitingFor" in progress)
-      this.#log.info({ locks: progress.waitingFor }, "reload waits until git has released its lock");
-    else if (progress.attempt > 1)
+    if ("waitingFor" in progress) {
+      const first = !this.#isWaiting;
+      this.#isWaiting = true;
+      if (first)
+        this.#log.info({ locks: progress.waitingFor }, "reload waits until git has released its lock");
+      return;
+    }
+    this.#isWaiting = false;
+    if (progress.attempt > 1)
       this.#log.info({ attempt: progress.attempt }, "files changed while they were read, reading them again");
   }
 

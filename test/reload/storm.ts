@@ -1,6 +1,7 @@
 /**
  * The reload storm: the real gateway on real files, reloaded ten times a second over HTTP, every third time with a
- * broken configuration, while clients call and stream. `npm run storm` runs it for 30 s and prints what came of it.
+ * broken configuration, while clients call and stream. `npm run storm` runs it for 30 s, then as long
+ * each the storms of file-storm.ts, and prints the results.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,6 +13,7 @@ import { createGateway } from "../../src/index.ts";
 import { at, Client, until } from "../spec/kit/client.ts";
 import { hashOf, PROJECT, TOKENS } from "../spec/kit/config.ts";
 import { textOf } from "../spec/kit/event-stream.ts";
+import { checkoutStorm, configMapStorm, fileStormLine, pluginStorm } from "./file-storm.ts";
 
 const RELOADS_PER_SECOND = 10;
 const JSON_CLIENTS = 6;
@@ -270,8 +272,14 @@ function tableOf({ memory, failures, ...counts }: Storm): string {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const outcome = await storm(Number(process.argv[2] ?? 30));
+  const seconds = Number(process.argv[2] ?? 30);
+  const outcome = await storm(seconds);
   process.stdout.write(tableOf(outcome));
-  process.exitCode =
-    outcome.failures.length === 0 && outcome.generations === 1 && outcome.instances === 1 ? 0 : 1;
+  let isFine = outcome.failures.length === 0 && outcome.generations === 1 && outcome.instances === 1;
+  for (const run of [checkoutStorm, configMapStorm, pluginStorm]) {
+    const files = await run({ seconds });
+    process.stdout.write(fileStormLine(files));
+    isFine &&= files.failures.length === 0 && files.revisionsSeen > 1;
+  }
+  process.exitCode = isFine ? 0 : 1;
 }

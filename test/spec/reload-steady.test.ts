@@ -1,9 +1,11 @@
 /** Files that change while they are being read: what goes live is one revision of all of them, or nothing. */
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { ConfigRoot } from "../../src/config/root.ts";
+import { openSources, Source, type Sources } from "../../src/config/source.ts";
 import { GitLocks } from "../../src/gateway/git-lock.ts";
 import { SteadyLoads } from "../../src/gateway/steady-load.ts";
 import { assertAnswered, until } from "./kit/client.ts";
@@ -49,6 +51,46 @@ verifies(
     assert.deepEqual(new GitLocks().heldOver([folder]), [join(folder, ".git", "index.lock")]);
   },
 );
+
+verifies("reload.configmap.one", "a swap of ..data between two files of a load mixes nothing", (t) => {
+  const folder = folderOf(t);
+  const publish = (name: string): void => {
+    mkdirSync(join(folder, name));
+    for (const file of ["a.yaml", "b.yaml"]) writeFileSync(join(folder, name, file), name);
+    symlinkSync(name, join(folder, "..data_tmp"));
+    renameSync(join(folder, "..data_tmp"), join(folder, "..data"));
+  };
+  publish("..first");
+  for (const file of ["a.yaml", "b.yaml"]) symlinkSync(join("..data", file), join(folder, file));
+  const textOf = (sources: Sources, file: string): string => {
+    const source = sources.read(join(folder, file));
+    return source instanceof Source ? source.text : source.unreadable;
+  };
+  const load = openSources(new ConfigRoot(folder));
+  assert.equal(textOf(load, "a.yaml"), "..first");
+  publish("..second");
+  assert.equal(textOf(load, "b.yaml"), "..first");
+  const next = openSources(new ConfigRoot(folder));
+  assert.deepEqual([textOf(next, "a.yaml"), textOf(next, "b.yaml")], ["..second", "..second"]);
+  symlinkSync("loop.yaml", join(folder, "loop.yaml"));
+  symlinkSync("nowhere.yaml", join(folder, "dangling.yaml"));
+  for (const file of ["loop.yaml", "dangling.yaml"]) assert.match(textOf(next, file), /does not exist/);
+});
+
+verifies("reload.checkout", "a lock that a crashed git left behind is not waited for", async (t) => {
+  const folder = folderOf(t);
+  const lock = join(folder, ".git", "index.lock");
+  mkdirSync(join(folder, ".git"));
+  writeFileSync(lock, "");
+  const hourAgo = new Date(Date.now() - 3_600_000);
+  utimesSync(lock, hourAgo, hourAgo);
+  const locks = new GitLocks();
+  assert.deepEqual(locks.heldOver([folder]), [lock]);
+  await locks.released([folder], () => assert.fail("nothing to wait for"));
+  assert.deepEqual(locks.heldOver([folder]), [], "from then on it counts as none");
+  utimesSync(lock, new Date(), new Date());
+  assert.deepEqual(locks.heldOver([folder]), [lock], "a new one counts again");
+});
 
 /** Changes `template.txt` while the configuration that names it is being loaded. */
 function changing(code: string): string {

@@ -1,0 +1,51 @@
+/**
+ * Real paths of one load: each symbolic link is read once, however many paths lead through it. So all files of a
+ * ConfigMap are read below the one folder that `..data` named first, and a swap during the load mixes nothing.
+ */
+import { lstatSync, readlinkSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+
+/** As in Linux. */
+const LINKS_MAX = 40;
+
+export class PinnedLinks {
+  /** Real path by path; undefined: there is nothing. */
+  readonly #real = new Map<string, string | undefined>();
+
+  /** Of an absolute path; undefined when nothing is there. A second time answers what it did the first time. */
+  realPath(path: string): string | undefined {
+    return this.#resolve(path, 0);
+  }
+
+  #resolve(path: string, links: number): string | undefined {
+    if (this.#real.has(path)) return this.#real.get(path);
+    const real = this.#look(path, links);
+    this.#real.set(path, real);
+    return real;
+  }
+
+  #look(path: string, links: number): string | undefined {
+    const parent = dirname(path);
+    if (parent === path) return path;
+    const folder = this.#resolve(parent, links);
+    if (folder === undefined || links > LINKS_MAX) return undefined;
+    const at = join(folder, basename(path));
+    const target = targetOf(at);
+    return typeof target === "string"
+      ? this.#resolve(resolve(folder, target), links + 1)
+      : target.exists
+        ? at
+        : undefined;
+  }
+}
+
+/** Where a link leads, else whether something is there. */
+function targetOf(path: string): string | { readonly exists: boolean } {
+  try {
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (stat?.isSymbolicLink() === true) return readlinkSync(path);
+    return { exists: stat !== undefined };
+  } catch {
+    return { exists: false };
+  }
+}
