@@ -5,6 +5,7 @@ import type {
   Exchange,
   Hooks,
   Host,
+  HttpFailure,
   JsonSchema,
   Logger,
   Metrics,
@@ -74,7 +75,7 @@ export function makeHost({ platform, plugin, kind, builtIn, redact }: HostNeeds)
     metrics: platform.metrics,
     requestLog: platform.requestLog,
     redact,
-    fetch: platform.http.fetch,
+    fetch: async (url, request) => namingAllow(await platform.http.fetch(url, request)),
     store: store.slice?.(`plugin:${plugin}`) ?? NO_SLICE,
   } satisfies Host);
 }
@@ -86,6 +87,12 @@ function guardedClock(clock: Clock, guard: PluginGuard<void>): Clock {
     monotonicMs: () => clock.monotonicMs(),
     after: (delayMs, run) => clock.after(delayMs, guarded(guard, run)),
   };
+}
+
+/** What an author or operator can do about an address that the SSRF guard refuses. */
+function namingAllow<Answer extends object>(answer: Answer | HttpFailure): Answer | HttpFailure {
+  if (!("failed" in answer) || answer.failed !== "blocked") return answer;
+  return { failed: "blocked", detail: `${answer.detail}; \`network.allow\` can permit it` };
 }
 
 function named(log: Logger, plugin: string): Logger {

@@ -34,7 +34,10 @@ export type BlockCase =
 export interface MaskCase {
   readonly text: string;
   readonly role?: Role;
-  /** What goes on in its place. */
+  /**
+   * What goes on in its place, on both sides. A guardrail with `restore` numbers its masks on input; here they are
+   * written without numbers, and that the client gets the originals back is checked beside.
+   */
   readonly becomes: string;
 }
 
@@ -48,6 +51,8 @@ export interface GuardrailCases<C> {
   readonly mask?: readonly MaskCase[];
   /** Default: a new `testHost()`. */
   readonly host?: TestHost;
+  /** How long `judge` may take before the check fails, in real milliseconds. Default 5000. */
+  readonly settleMs?: number;
 }
 
 /** One check, for any test runner. `run` throws an AssertionError that says what was expected of which text. */
@@ -96,6 +101,9 @@ type Wanted =
 interface Subject {
   readonly guardrail: Guardrail;
   readonly hooks: Hooks;
+  /** The same with masks that are not numbered. */
+  readonly plainHooks: Hooks;
+  readonly settleMs: number;
   readonly host: TestHost;
   readonly on: readonly ("input" | "output")[];
 }
@@ -107,15 +115,20 @@ interface Text {
 }
 
 /** What came of a text. */
-type Outcome = { readonly text: string } | { readonly refusal: string };
+type Outcome =
+  /** `numbered`: the same with the masks of `restore` numbered. */
+  { readonly text: string; readonly numbered?: string } | { readonly refusal: string };
 
 async function prepare<C>(plugin: GuardrailPlugin<C>, cases: GuardrailCases<C>): Promise<Subject> {
-  const { on = ["input", "output"], host = testHost({ plugin: plugin.name }) } = cases;
+  const { on = ["input", "output"], host = testHost({ plugin: plugin.name }), settleMs = SETTLE_MS } = cases;
   // A guardrail without required options takes none.
   const guardrail = watched(await plugin.setup(cases.options ?? ({} as C), host));
-  const use = { on, on_error: "block", timeout_ms: 1000, shadow: false, isolate: false } as const;
-  const hooks = guardrailHooks({ name: plugin.name, guardrail, use, clock: host.clock, log: host.log });
-  return { guardrail, hooks, host, on };
+  const roles = ["user", "tool", "system"] as const;
+  const use = { on, roles, on_error: "block", timeout_ms: 1000, shadow: false, isolate: false } as const;
+  const context = { name: plugin.name, use, clock: host.clock, log: host.log };
+  const hooks = guardrailHooks({ ...context, guardrail });
+  const plainHooks = guardrailHooks({ ...context, guardrail: withoutRestore(guardrail) });
+  return { guardrail, hooks, plainHooks, host, on, settleMs };
 }
 
 async function checkPlugin<C>(plugin: GuardrailPlugin<C>, cases: GuardrailCases<C>): Promise<void> {
@@ -168,6 +181,7 @@ function compare(outcome: Outcome, text: string, how: string, wanted: Wanted): v
   const what = `${shown(text)} ${how}`;
   if ("becomes" in wanted) {
     assert.ok("text" in outcome, `${what} is refused: ${"refusal" in outcome ? outcome.refusal : ""}`);
+    if (outcome.numbered === wanted.becomes) return;
     assert.equal(outcome.text, wanted.becomes, `${what} becomes another text`);
     return;
   }
@@ -177,28 +191,69 @@ function compare(outcome: Outcome, text: string, how: string, wanted: Wanted): v
   else if (message !== undefined) assert.equal(outcome.refusal, message, `the refusal of ${what}`);
 }
 
-async function asInput({ hooks, host }: Subject, text: string, role: Role): Promise<Outcome> {
+async function asInput(subject: Subject, text: string, role: Role): Promise<Outcome> {
+  const { hooks, plainHooks, host, settleMs } = subject;
   const x = testExchange({ received: [{ role, content: text }] });
-  const refusal = await hooks.request?.(x);
+  const refusal = await settled(plainHooks.request?.(x), settleMs);
   throwFailure(host);
   if (isGatewayError(refusal)) return { refusal: refusal.message };
-  return { text: String(x.messages[0]?.content) };
+  const restoring = testExchange({ received: [{ role, content: text }] });
+  await settled(hooks.request?.(restoring), settleMs);
+  throwFailure(host);
+  const { delivery } = restoring;
+  const numbered = String(restoring.messages[0]?.content);
+  if (delivery !== undefined) {
+    const seen = delivery.push(numbered) + delivery.rest();
+    assert.equal(seen, text, `${shown(text)} as input: the client does not get the originals back`);
+  }
+  return { text: String(x.messages[0]?.content), numbered };
 }
 
-async function asAnswer({ hooks, host }: Subject, text: string): Promise<Outcome> {
+/** Judged as without `restore`, so that one case states the masks of both sides. */
+function withoutRestore(guardrail: Guardrail): Guardrail {
+  return {
+    ...guardrail,
+    judge: (text, about) =>
+      andThen(guardrail.judge(text, about), (verdict) =>
+        verdict?.verdict === "replace" ? { ...verdict, restore: false } : verdict,
+      ),
+  };
+}
+
+const SETTLE_MS = 5000;
+
+/** The value of a hook; fails when it takes too long, rather than let the process end with nothing left to wait for. */
+async function settled<T>(value: T | Promise<T>, settleMs: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, fail) => {
+    timer = setTimeout(() => {
+      fail(new assert.AssertionError({ message: `judge has not settled within ${settleMs} ms` }));
+    }, settleMs);
+  });
+  try {
+    return await Promise.race([value, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function asAnswer({ hooks, host, settleMs }: Subject, text: string): Promise<Outcome> {
   const usage = { promptTokens: 1, completionTokens: 1, totalTokens: 2 };
   const result: ChatResult = { id: "1", model: "test", content: text, finishReason: "stop", usage };
-  const answered = await hooks.response?.(testExchange(), result);
+  const answered = await settled(hooks.response?.(testExchange(), result), settleMs);
   throwFailure(host);
   if (isGatewayError(answered)) return { refusal: answered.message };
   return { text: answered?.content ?? "" };
 }
 
-async function asStream({ hooks, host }: Subject, pieces: readonly string[]): Promise<Outcome> {
+async function asStream({ hooks, host, settleMs }: Subject, pieces: readonly string[]): Promise<Outcome> {
   const hook = hooks.stream?.(testExchange({ stream: true }));
   let text = "";
   for (const piece of [...pieces, undefined]) {
-    const chunk = piece === undefined ? await hook?.end?.() : await hook?.chunk(textChunk(piece));
+    const chunk = await settled(
+      piece === undefined ? hook?.end?.() : hook?.chunk(textChunk(piece)),
+      settleMs,
+    );
     throwFailure(host);
     if (isGatewayError(chunk)) return { refusal: chunk.message };
     text += chunk?.text ?? "";
@@ -224,9 +279,23 @@ function throwFailure({ logged }: TestHost): void {
 /** The same guardrail, its verdicts looked at: the gateway relies on what they promise. */
 function watched(guardrail: Guardrail): Guardrail {
   return {
-    window: guardrail.window ?? "whole",
+    ...traitsOf(guardrail),
     judge: (text, about) => andThen(guardrail.judge(text, about), (verdict) => checkVerdict(text, verdict)),
     close: () => guardrail.close?.(),
+  };
+}
+
+function traitsOf({
+  window = "whole",
+  slice,
+  subject,
+  cacheable,
+}: Guardrail): Omit<Guardrail, "judge" | "close"> {
+  return {
+    window,
+    ...(slice !== undefined && { slice }),
+    ...(subject !== undefined && { subject }),
+    ...(cacheable !== undefined && { cacheable }),
   };
 }
 

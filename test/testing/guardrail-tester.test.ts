@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { block, defineGuardrail, type Guardrail, type GuardrailPlugin, refuse, replace } from "sluice/plugin";
-import { type GuardrailCases, guardrailChecks, testGuardrail } from "../../src/testing/index.ts";
+import { type GuardrailCases, guardrailChecks, testGuardrail, testHost } from "../../src/testing/index.ts";
 
 const WORD = "sombra";
 
@@ -148,3 +148,35 @@ for (const [what, plugin, cases, words] of [
     assert.match(await faults(plugin, cases), words);
   });
 }
+
+const restoring = guardrail({
+  window: WORD.length,
+  judge(text) {
+    const start = text.indexOf(WORD);
+    return start < 0
+      ? undefined
+      : replace([{ start, end: start + WORD.length, text: "[WORD]" }], "word", true);
+  },
+});
+
+testGuardrail(restoring, { mask: [{ text: "al sombra", becomes: "al [WORD]" }] });
+testGuardrail(restoring, { on: ["input"], mask: [{ text: "al sombra", becomes: "al [WORD_1]" }] });
+
+test("a mask case of a guardrail with `restore` is wrong where the mask is", async () => {
+  const checks = guardrailChecks(restoring, { mask: [{ text: "al sombra", becomes: "al [OTHER]" }] });
+  await assert.rejects(async () => checks.at(-1)?.run(), /becomes another text/);
+});
+
+test("a judge that never settles fails its check, and does not end the process", async () => {
+  const silent = guardrail({ window: 1, judge: () => new Promise<undefined>(() => undefined) });
+  for (const on of ["input", "output"] as const) {
+    const checks = guardrailChecks(silent, { on: [on], pass: ["sol"], settleMs: 5 });
+    await assert.rejects(async () => checks.at(-1)?.run(), /judge has not settled within 5 ms/);
+  }
+});
+
+test("what `host.fetch` refuses names the key that permits it", async () => {
+  const outcome = await testHost({ allow: [] }).fetch("http://127.0.0.1:9/");
+  assert.ok("failed" in outcome && outcome.failed === "blocked");
+  assert.match(outcome.detail, /`network\.allow` can permit it$/);
+});
