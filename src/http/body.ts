@@ -3,6 +3,7 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { GatewayError } from "../plugin/index.ts";
 import { reject } from "../plugin/index.ts";
+import { hasTooManyMembers, MEMBERS_MAX } from "./json-members.ts";
 import { askForBody } from "./respond.ts";
 
 /** A JSON object of a client: own keys only, no `__proto__` anywhere, not nested beyond reason. */
@@ -79,6 +80,7 @@ function isJsonType(type: string): boolean {
 
 export function parseJsonObject(bytes: Buffer | undefined): JsonBody | GatewayError {
   if (bytes === undefined || !isUtf8(bytes)) return reject("malformed_json", {});
+  if (hasTooManyMembers(bytes)) return reject("body_too_many_members", { max: MEMBERS_MAX });
   let value: unknown;
   try {
     value = JSON.parse(bytes.toString("utf8"));

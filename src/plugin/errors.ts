@@ -42,6 +42,7 @@ export const ERRORS = {
   invalid_field: { status: 400, message: "Field '<field>' must be <expected>." },
   unsupported_field: { status: 400, message: "Field '<field>' is not supported by <provider>." },
   forbidden_field: { status: 400, message: "Field '<field>' is not allowed." },
+  body_too_many_members: { status: 400, message: "JSON body has more than <max> members." },
   body_too_deep: { status: 400, message: "JSON body nests deeper than <max> levels." },
   body_too_large: { status: 413, message: "Request body exceeds <max> bytes." },
   body_not_json: { status: 415, message: "Content-Type must be application/json." },

@@ -3,6 +3,7 @@ import { rules } from "./rule.ts";
 
 export const HTTP = {
   ...rules("CONTRACT 3", {
+    "http.members": "A body with more than 100,000 members, at all depths, gets 400.",
     "http.request-id.header":
       "Every answer, refusals included, has an `X-Request-Id` that is a UUID of its own.",
     "http.request-id.meta": "`meta.request_id` is the value of `X-Request-Id`.",
