@@ -3,15 +3,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startGateway } from "../spec/kit/gateway.ts";
 import { claimMemory } from "./memory.ts";
-import { attackedProject, GONE_WITHIN_S, SlowClients } from "./slow-clients.ts";
+import { attackedProject, endlessProvider, GONE_WITHIN_S, SlowClients } from "./slow-clients.ts";
 
 test("slow heads, bodies, readers and refused uploads are gone in 30 s", async (t) => {
+  const provider = await endlessProvider();
+  t.after(() => provider.close());
   const g = await startGateway(t, {
     config: {
       version: 1,
       server: { port: 0 },
       admin: { port: 0 },
-      projects: [attackedProject(8_000_000)],
+      projects: [attackedProject(provider.url)],
     },
   });
   const attack = new SlowClients(g.client.origin, 5);

@@ -3,28 +3,63 @@
  * within 30 s, and the others must not notice.
  *   npm run slow-clients -- [COUNT OF EACH]
  */
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { hashOf, PROJECT, TOKENS } from "../spec/kit/config.ts";
 import { gatewayProcess } from "../spec/kit/process.ts";
+import { chunk } from "../spec/kit/provider.ts";
 
 /** The time that the gateway has to be rid of a slow client. */
 export const GONE_WITHIN_S = 30;
 export const KINDS = ["head", "body", "reader", "upload"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Project of a gateway that can be attacked. Answers of `big` must not fit into the kernel's buffers (some 4 MB). */
-export function attackedProject(replyBytes: number): object {
+/** More than the kernel takes for a client that reads nothing (some 4 MB). */
+const STREAM_BYTES = 8_000_000;
+
+/** A provider that streams without end in sight, as fast as it is read. */
+export async function endlessProvider(): Promise<{ url: string; close(): void }> {
+  const event = `data: ${JSON.stringify(chunk({ content: "a".repeat(16_000) }))}\n\n`;
+  const server = createServer((req, res) => {
+    req.resume();
+    res.writeHead(200, { "content-type": "text/event-stream" });
+    let sent = 0;
+    const write = (): void => {
+      while (sent < STREAM_BYTES) {
+        sent += event.length;
+        if (!res.write(event)) return void res.once("drain", write);
+      }
+      res.end("data: [DONE]\n\n");
+    };
+    write();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+/** Project of a gateway that can be attacked. */
+export function attackedProject(providerUrl: string): object {
   return {
     ...{ uuid: PROJECT, name: "Attacked", type: "ai_gateway" },
     credentials: [
       { name: "echo", provider: "mock", options: { reply: "{{input}}" } },
-      { name: "big", provider: "mock", options: { reply: "a".repeat(replyBytes), chunks: 200, chunk_ms: 1 } },
+      { name: "main", provider: "openai", api_key: "sk-attacked", base_url: providerUrl },
     ],
     tokens: [{ name: "web", hash: hashOf(TOKENS.web) }],
     endpoints: [
       { name: "Echo", provider: "mock", model: "m", credential: "echo" },
-      { name: "Big", provider: "mock", model: "m", credential: "big" },
+      { name: "Big", provider: "openai", model: "gpt-4o-mini", credential: "main" },
     ],
   };
 }
@@ -116,6 +151,7 @@ function p99(sorted: readonly number[]): string {
 }
 
 async function main(count: number): Promise<void> {
+  const provider = await endlessProvider();
   const closes: (() => Promise<void>)[] = [];
   const gateway = await gatewayProcess(
     { after: (close) => void closes.push(close) },
@@ -124,7 +160,7 @@ async function main(count: number): Promise<void> {
       server: { port: 0, max_connections_per_address: 100_000 },
       admin: { port: 0 },
       log: { level: "error" },
-      projects: [attackedProject(6_000_000)],
+      projects: [attackedProject(provider.url)],
     },
   );
   const { origin } = gateway.client;
@@ -146,6 +182,7 @@ async function main(count: number): Promise<void> {
   );
   attack.close();
   for (const close of closes.reverse()) await close();
+  provider.close();
   process.exitCode = left === 0 ? 0 : 1;
 }
 
