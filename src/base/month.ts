@@ -55,8 +55,9 @@ export class BudgetMonth {
     return true;
   }
 
-  /** Both clocks at one moment: what a later step is measured from. */
+  /** Both clocks at one moment: what a later step is measured from. Moments beyond the month are of a stepped clock. */
   see(nowMs: number, monotonicMs: number): void {
+    if (nowMs >= this.#endMs) return;
     this.#seen ??= { nowMs, monotonicMs };
     this.#seen.nowMs = nowMs;
     this.#seen.monotonicMs = monotonicMs;

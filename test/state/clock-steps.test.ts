@@ -86,3 +86,18 @@ test("a conversation lives as long as it was told to, whatever the date is set t
     assert.equal(await store.sessions.peekCharacters("owner/", session.id), 0, driver);
   });
 });
+
+test("a restart while the date is 40 days ahead opens no second budget either", async () => {
+  const clock = virtualClock(Date.UTC(2026, 10, 20));
+  const disk = memoryDisk();
+  const store = await openFileStore({ directory: "state", files: disk, clock });
+  const claims = [spend("budget", 10, 20)];
+  assert.ok(await isAdmitted(store, claims));
+  clock.step(40 * DAY_MS);
+  assert.ok(await isAdmitted(store, claims));
+  await new Promise((resolve) => setImmediate(resolve));
+  clock.advance(1000);
+  const next = await openFileStore({ directory: "state", files: disk.kill(), clock });
+  const later = await next.admit("call", claims);
+  assert.ok(later.admitted && later.reservation?.month === NOVEMBER);
+});

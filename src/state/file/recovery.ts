@@ -185,6 +185,7 @@ export class Restoration {
     const { rates, ledger, sessions, overrides, audit } = this.tables;
     switch (change.type) {
       case "admit":
+        if (change.hold !== undefined) this.#hold(change.hold);
         if (change.atMs > 0 && change.upMs !== undefined && this.#isSameBoot(change.upMs))
           ledger.see(change.atMs, change.upMs);
         for (const [key, windowMs, limit] of change.rates) {
@@ -194,7 +195,6 @@ export class Restoration {
           window?.waitMs(atMs, limit);
           window?.add(atMs, limit);
         }
-        if (change.hold !== undefined) this.#hold(change.hold);
         return;
       case "settle":
         this.#end(change.number);
