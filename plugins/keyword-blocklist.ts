@@ -26,6 +26,8 @@ const LOOK_AROUND = /\(\?<?[=!]/;
 const LOOK_AROUND_HELP = "look-around: RE2 has none";
 
 /** Judged in at most 5 ms: characters that NFKC expands to 18 take 0.5 us each, with patterns 1 us. */
+/** ASCII takes 0.02 us. */
+const ASCII_SLICE_CHARACTERS = 49_152;
 const SLICE_CHARACTERS = 8192;
 const SLICE_CHARACTERS_WITH_PATTERNS = 4096;
 
@@ -102,7 +104,12 @@ export default defineGuardrail<Options>({
 
     return {
       window: Math.min(8192, Math.max(longest, hasPatterns ? PATTERN_CHARACTERS : 0) + 1),
-      slice: hasPatterns ? SLICE_CHARACTERS_WITH_PATTERNS : SLICE_CHARACTERS,
+      slice: (text) =>
+        isAscii(text)
+          ? ASCII_SLICE_CHARACTERS
+          : hasPatterns
+            ? SLICE_CHARACTERS_WITH_PATTERNS
+            : SLICE_CHARACTERS,
       judge(text, about) {
         const keyword =
           keywordIn(compared(text), whole_word && about.partial) ??

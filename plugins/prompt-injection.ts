@@ -34,8 +34,9 @@ type Condition = (text: string, at: number) => boolean;
  * document holds a little of everything. On a stream so much text is held back.
  */
 const REACH_CHARACTERS = 1024;
-/** Judged in at most 5 ms: characters that NFKC expands to 18 take 0.5 us each. */
-const SLICE_CHARACTERS = 8192;
+/** Judged in at most 5 ms: characters that NFKC expands to 18 take 0.7 us each, ASCII 0.06 us. */
+const SLICE_CHARACTERS = 4096;
+const ASCII_SLICE_CHARACTERS = 49_152;
 
 export default defineGuardrail<Options>({
   name: "prompt_injection",
@@ -59,7 +60,7 @@ export default defineGuardrail<Options>({
   setup({ threshold = BLOCKING_SCORE }) {
     return {
       window: REACH_CHARACTERS,
-      slice: SLICE_CHARACTERS,
+      slice: (text) => (isAscii(text) ? ASCII_SLICE_CHARACTERS : SLICE_CHARACTERS),
       judge(text, about) {
         let found = judged(text, threshold);
         // Text that somebody took the trouble to hide is judged like text in the open.

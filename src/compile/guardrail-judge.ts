@@ -75,14 +75,27 @@ export function verdictOn(
   about: TextAbout,
   pace?: Pace,
 ): MaybePromise<Verdict | Failure> {
-  const { slice, window, subject } = context.guardrail;
-  const inPieces =
-    slice !== undefined &&
-    typeof window === "number" &&
-    text.length > slice + window &&
-    subject !== "call" &&
-    !context.use.isolate;
-  return inPieces ? judgeInPieces(context, text, about, { slice, window, pace }) : ask(context, text, about);
+  const { window } = context.guardrail;
+  const slice = sliceFor(context, text);
+  return slice !== undefined && typeof window === "number" && text.length > slice + window
+    ? judgeInPieces(context, text, about, { slice, window, pace })
+    : ask(context, text, about);
+}
+
+/** Shorter texts are judged whole, without asking. */
+const PIECES_CHARACTERS_MIN = 1024;
+
+/** undefined: the text is judged whole. */
+function sliceFor({ guardrail, use }: GuardContext, text: string): number | undefined {
+  const { slice, subject } = guardrail;
+  if (slice === undefined || subject === "call" || use.isolate) return undefined;
+  if (typeof slice === "number") return slice;
+  if (text.length <= PIECES_CHARACTERS_MIN) return undefined;
+  try {
+    return Math.max(1, slice(text));
+  } catch {
+    return PIECES_CHARACTERS_MIN;
+  }
 }
 
 /** One question to the guardrail. Never throws. */

@@ -186,11 +186,11 @@ export interface Guardrail {
    */
   readonly window?: number | "whole";
   /**
-   * Code units that `judge` takes at most 5 ms for, whatever the text. A longer text is then judged in pieces of this
+   * Code units that `judge` takes at most 5 ms for, whatever the text (or for this one). A longer text is then judged in pieces of this
    * size, as a stream is, and other calls are served in between. Needs a numeric `window`. Default: texts are judged
    * whole. Ignored with `isolate: true`.
    */
-  readonly slice?: number;
+  readonly slice?: number | ((text: string) => number);
   /**
    * `call`: verdicts depend on what is known of the call (`totalCharacters`, for example) and not on the text. The
    * guardrail is then asked once for each call, whatever `roles` says. Default `text`.
