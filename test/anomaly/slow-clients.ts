@@ -130,8 +130,8 @@ function firstBytes(kind: Kind): string {
   return `${start("big", TOKENS.web)}Content-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** Calls of a well-behaved client, one after the other, for a while; their latencies in ms, in order. */
-async function latencies(origin: string, forMs: number): Promise<number[]> {
+/** Calls of a well-behaved client, one after the other, for a while; their latencies in ms, in order. `shed` takes the other statuses. */
+async function latencies(origin: string, forMs: number, shed: number[]): Promise<number[]> {
   const taken: number[] = [];
   const body = JSON.stringify({ message: "Hello" });
   const headers = { authorization: `Bearer ${TOKENS.web}`, "content-type": "application/json" };
@@ -139,8 +139,8 @@ async function latencies(origin: string, forMs: number): Promise<number[]> {
     const sentMs = performance.now();
     const answer = await fetch(`${origin}/api/${PROJECT}/echo`, { method: "POST", headers, body });
     await answer.text();
-    if (answer.status !== 200) throw new Error(`a well-behaved call got ${answer.status}`);
-    taken.push(performance.now() - sentMs);
+    if (answer.status === 200) taken.push(performance.now() - sentMs);
+    else shed.push(answer.status);
     await new Promise((later) => setTimeout(later, 10));
   }
   return taken.sort((a, b) => a - b);
@@ -164,10 +164,11 @@ async function main(count: number): Promise<void> {
     },
   );
   const { origin } = gateway.client;
-  const calm = await latencies(origin, 5_000);
+  const shed: number[] = [];
+  const calm = await latencies(origin, 5_000, shed);
   const attack = new SlowClients(origin, count);
   const startMs = performance.now();
-  const attacked = latencies(origin, GONE_WITHIN_S * 1000);
+  const attacked = latencies(origin, GONE_WITHIN_S * 1000, shed);
   for (let second = 1; second <= GONE_WITHIN_S; second++) {
     await new Promise((later) => setTimeout(later, Math.max(0, startMs + second * 1000 - performance.now())));
     attack.drip();
@@ -179,12 +180,12 @@ async function main(count: number): Promise<void> {
   const left = attack.count;
   process.stdout.write(`slow clients: ${4 * count} opened, ${left} left after ${GONE_WITHIN_S} s\n`);
   process.stdout.write(
-    `others' p99: ${p99(calm)} ms before, ${p99(during)} ms while attacked (${during.length} calls)\n`,
+    `others' p99: ${p99(calm)} ms before, ${p99(during)} ms while attacked (${during.length} calls, ${shed.length} shed)\n`,
   );
   attack.close();
   for (const close of closes.reverse()) await close();
   provider.close();
-  process.exitCode = left === 0 ? 0 : 1;
+  process.exitCode = left === 0 && shed.length === 0 ? 0 : 1;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await main(Number(process.argv[2] ?? 500));
