@@ -34,6 +34,11 @@ export class BudgetMonth {
     return this.#month;
   }
 
+  /** The last moment within the month, on both clocks. */
+  get seen(): { readonly nowMs: number; readonly monotonicMs: number } | undefined {
+    return this.#seen;
+  }
+
   /** True: a new month has begun. */
   turn(nowMs: number, monotonicMs: number): boolean {
     if (nowMs < this.#endMs) {

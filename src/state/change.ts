@@ -61,7 +61,14 @@ export type Change =
   | { readonly type: "override-end"; readonly key: string }
   | { readonly type: "audit"; readonly records: readonly AuditRecord[] }
   /** Of snapshots: sums of a month. */
-  | { readonly type: "sums"; readonly month: string; readonly totals: Totals }
+  | {
+      readonly type: "sums";
+      readonly month: string;
+      readonly totals: Totals;
+      /** The last moment that is known to be within the current month, on both clocks. */
+      readonly atMs?: number;
+      readonly upMs?: number;
+    }
   /**
    * Of snapshots: what a rate window counts, as [Unix milliseconds, calls]. Less `upOffsetMs` these are milliseconds
    * since the machine's start; absent: version 0.1 wrote it.
@@ -170,7 +177,7 @@ const SHAPES: Readonly<Record<Change["type"], Is>> = {
   override: map({ override }),
   "override-end": map({ key: text }),
   audit: map({ records: list(auditRecord) }),
-  sums: map({ month, totals }),
+  sums: map({ month, totals, atMs: optional(count), upMs: optional(whole) }),
   window: map({ key: text, windowMs: count, upOffsetMs: optional(whole), runs: list(row(whole, count)) }),
 };
 

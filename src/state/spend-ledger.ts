@@ -174,6 +174,11 @@ export class SpendLedger {
     this.#month.see(nowMs, monotonicMs);
   }
 
+  /** See `BudgetMonth.seen`. */
+  get seen(): BudgetMonth["seen"] {
+    return this.#month.seen;
+  }
+
   /** What stands against a sum; nothing for one that is not known. */
   spending(key: string, month: string): Spending {
     const sum = this.#months.get(month)?.get(key);

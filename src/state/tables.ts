@@ -82,6 +82,7 @@ export class Tables {
   capture(holds: readonly Hold[]): Iterable<Change> {
     return changesOf({
       month: this.ledger.month,
+      seen: this.ledger.seen && { ...this.ledger.seen },
       sums: this.ledger
         .sums()
         .filter(({ settledNanoUsd }) => settledNanoUsd > 0)
@@ -104,6 +105,7 @@ export class Tables {
 
 interface Captured {
   readonly month: string;
+  readonly seen: SpendLedger["seen"];
   readonly sums: readonly { readonly key: string; readonly month: string; readonly settled: NanoUsdJson }[];
   readonly upOffsetMs: number;
   readonly holds: readonly Hold[];
@@ -115,7 +117,9 @@ interface Captured {
 
 function* changesOf(captured: Captured): Generator<Change> {
   // The month goes first, with or without sums: it never comes again.
-  if (captured.month !== "") yield { type: "sums", month: captured.month, totals: [] };
+  const { month, seen } = captured;
+  const moment = seen && { atMs: seen.nowMs, upMs: Math.floor(seen.monotonicMs) };
+  if (month !== "") yield { type: "sums", month, totals: [], ...moment };
   for (const month of new Set(captured.sums.map((sum) => sum.month))) {
     const sums = captured.sums.filter((sum) => sum.month === month);
     for (const some of inGroups(sums, SUMS_PER_CHANGE)) {

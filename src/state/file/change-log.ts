@@ -141,6 +141,8 @@ export class ChangeLog {
     if (this.#closed || this.replaced) return Promise.resolve();
     this.#snapshotting ??= this.#takeSnapshot().finally(() => {
       this.#snapshotting = undefined;
+      // A write that failed in the last moment of the snapshot left the next attempt to it.
+      if (this.fault !== undefined) this.#retryLater();
     });
     return this.#snapshotting;
   }

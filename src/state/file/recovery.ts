@@ -205,6 +205,8 @@ export class Restoration {
         return;
       case "sums":
         ledger.reach(change.month);
+        if (change.atMs !== undefined && change.upMs !== undefined && this.#isSameBoot(change.upMs))
+          ledger.see(change.atMs, change.upMs);
         this.#restoreTotals(change);
         return;
       case "window": {
