@@ -5,12 +5,13 @@ import { DEMO_TOKEN, demoIn, isLoopback } from "../config/demo-token.ts";
 import { type Diagnostic, renderText } from "../config/diagnostic.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import { ConfigError, createGateway, type Gateway, type ReloadOutcome } from "../gateway/gateway.ts";
-import type { CliIo, Command } from "./command.ts";
+import { type CliIo, type Command, misused } from "./command.ts";
 
 export const command: Command = {
   name: "start",
   summary: "serve a configuration",
   help: `Usage: sluice start [--config PATH] [--overlay FILE]... [--root DIR]
+                    [--fallback last-valid]
 
 Loads the configuration, checks it, and serves it until SIGTERM or SIGINT. Changed files are taken up as they are
 saved (unless \`reload.watch\` is false); an invalid change is reported and the last valid configuration stays in effect.
@@ -19,6 +20,9 @@ SIGHUP loads again at once.
   --config PATH    a YAML file or a folder of them (default: SLUICE_CONFIG, else gateway.config.yaml)
   --overlay FILE   a partial configuration merged over it; may be repeated
   --root DIR       the folder that the files of the configuration must stay inside (default: the folder of PATH)
+  --fallback last-valid
+                   keep each valid configuration in its state.directory (files with secrets are linked, not copied),
+                   and when a start finds an invalid one, serve what was kept last and report the errors
 
 Examples:
   sluice start
@@ -41,14 +45,18 @@ async function start(args: readonly string[], io: CliIo): Promise<number> {
       config: { type: "string" },
       overlay: { type: "string", multiple: true },
       root: { type: "string" },
+      fallback: { type: "string" },
     },
   });
+  const { fallback } = values;
+  if (fallback !== undefined && fallback !== "last-valid")
+    return misused(io, "start", `unknown fallback '${fallback}'; expected last-valid`);
   const path = values.config ?? io.env["SLUICE_CONFIG"] ?? "gateway.config.yaml";
   let gateway: Gateway;
   try {
     const { overlay: overlays = [], root } = values;
     gateway = await createGateway({
-      ...{ configPath: path, overlays, root, env: io.env },
+      ...{ configPath: path, overlays, root, env: io.env, fallback },
       ...(io.isErrorTerminal === true && {
         reloadReported: (outcome) => io.stderr(reloadText(outcome, io.isTerminal)),
       }),

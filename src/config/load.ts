@@ -25,6 +25,8 @@ import { validateTree } from "./validate.ts";
 export type { PluginKind, PluginLoader, PluginLookup } from "./plugins.ts";
 
 export interface LoadRequest {
+  /** See ReferenceReader. */
+  readonly secretsAreLinked?: boolean;
   /** A file, or a directory whose YAML files are parts. Relative to the working directory. */
   readonly path: string;
   /**
@@ -51,6 +53,10 @@ export interface WatchList {
   readonly directories: readonly string[];
   /** What all of them were when this load read them; see `fingerprintOf`. */
   readonly fingerprint: string;
+  /** Of the files, those read for a field that holds a secret. */
+  readonly secretFiles: readonly string[];
+  /** The directories with the names that they had. */
+  readonly directoryNames: readonly (readonly [string, readonly string[]])[];
   /** Folders where events of all of these can come from. Looked up by whoever loads to watch. */
   readonly eventFolders?: readonly string[];
 }
@@ -64,6 +70,8 @@ export interface LoadOutcome {
   /** How many more there were. */
   readonly omitted: Omitted;
   readonly watch: WatchList;
+  /** `state.directory` as far as it could be read, even when there are errors. */
+  readonly stateDirectory: string | undefined;
   /** Hex SHA-256 over all text read, in order. */
   readonly hash: string;
 }
@@ -77,11 +85,13 @@ export async function loadConfig(
   const { reader, root } = readAll(request, alive);
   const { tree, reporter, sources } = reader;
   let config: ResolvedConfig | undefined;
+  let stateDirectory: string | undefined;
   if (root !== undefined && hasKnownVersion(root, reader)) {
     const { isWhole } = reader.state;
     validateTree(root, configSchema, undefined, { tree, reporter, isWhole });
     alive();
     const filled = fillDefaults(root, tree);
+    stateDirectory = filled.state.directory;
     const modules = pluginModules(filled, reader);
     const skipsPlugins = request.plugins === "skip" && modules.length > 0;
     alive();
@@ -102,7 +112,10 @@ export async function loadConfig(
       files: sources.files(),
       directories: sources.directories(),
       fingerprint: sources.fingerprint(),
+      secretFiles: sources.secretFiles(),
+      directoryNames: sources.directoryNames(),
     },
+    stateDirectory,
     hash: sources.hash(),
   };
 }
@@ -133,6 +146,7 @@ function readAll(
     sources: openSources(new ConfigRoot(resolve(folder))),
     env: request.env,
     mayBeUnset: request.secrets === "skip",
+    secretsAreLinked: request.secretsAreLinked ?? false,
     parsed: new Map(),
     state: { isWhole: true },
   };

@@ -12,6 +12,8 @@ import { nearestName } from "./suggest.ts";
 import type { Key, Range, Spot, Tree } from "./tree.ts";
 
 export interface ReferenceReader {
+  /** Secret files are links to where they really are: those of a copy that the gateway kept itself. */
+  readonly secretsAreLinked?: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly sources: Sources;
   /** What included files may refer to. */
@@ -138,11 +140,12 @@ function resolveEnv(body: string, source: Source, { env, allowed }: ReferenceRea
 function resolveFile(
   path: string,
   { spot, source }: ReferencePlace,
-  { sources, allowed }: ReferenceReader,
+  { sources, allowed, secretsAreLinked = false }: ReferenceReader,
 ): Outcome | undefined {
   if (path === "") return undefined;
   if (!allowed.allowsFile(source, path, spot, sources.root)) return notAllowed(path, source, allowed);
-  const isMounted = isAbsolute(path) && isSecretField(spot);
+  const isMounted = (isAbsolute(path) || secretsAreLinked) && isSecretField(spot);
+  if (isSecretField(spot)) sources.markSecret(resolve(dirname(source.path), path));
   const file = sources.read(resolve(dirname(source.path), path), isMounted ? "anywhere" : "root");
   if (file instanceof Source) return { text: file.text.replace(/\r?\n$/, "") };
   const problem = `\`${path}\` ${file.unreadable}`;

@@ -99,6 +99,12 @@ export interface Sources {
   watchDirectory(path: string, names: readonly string[]): void;
   files(): readonly string[];
   directories(): readonly string[];
+  /** With the names that they had. */
+  directoryNames(): readonly (readonly [string, readonly string[]])[];
+  /** The file is read for a field that holds a secret. */
+  markSecret(path: string): void;
+  /** Files that were read for a field that holds a secret. */
+  secretFiles(): readonly string[];
   /** `fingerprintOf` all of them, as they were read. */
   fingerprint(): string;
   /** Hex SHA-256 over all text read, in the order read. */
@@ -109,6 +115,7 @@ export function openSources(root: ConfigRoot): Sources {
   const read = new Map<string, Source | Unreadable>();
   const places = new Map<string, Place>();
   const digests = new Map<string, string>();
+  const secrets = new Set<string>();
   const directories = new Map<string, readonly string[]>();
   const hash = createHash("sha256");
   let bytesLeft = READ_BYTES_MAX;
@@ -151,6 +158,11 @@ export function openSources(root: ConfigRoot): Sources {
     },
     files: watched,
     directories: () => [...directories.keys()],
+    directoryNames: () => [...directories],
+    markSecret(path) {
+      secrets.add(path);
+    },
+    secretFiles: () => [...secrets],
     fingerprint: () =>
       fingerprintOf(
         watched().map((path) => [path, digests.get(path)]),

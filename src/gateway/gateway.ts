@@ -23,12 +23,13 @@ import { dataPlane } from "../surfaces/routes.ts";
 import { ConfigError } from "./config-error.ts";
 import { drain } from "./drain.ts";
 import { generationsAlive, type LiveGeneration } from "./generation.ts";
+import { lastValid } from "./last-valid.ts";
 import { Leases } from "./leases.ts";
 import { LiveConfig } from "./live-config.ts";
 import type { Loaded } from "./load.ts";
 import { OverloadMonitor } from "./overload.ts";
 import { createPlatform, type GatewayPlatform, type PlatformOptions } from "./platform.ts";
-import { Reloader, type ReloadOutcome } from "./reloader.ts";
+import { type Rejected, Reloader, type ReloadOutcome } from "./reloader.ts";
 import { SteadyLoads } from "./steady-load.ts";
 
 export interface GatewayOptions extends PlatformOptions {
@@ -39,6 +40,11 @@ export interface GatewayOptions extends PlatformOptions {
   readonly root?: string | undefined;
   /** Where `${env:…}` looks. Default: the process's environment. */
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /**
+   * "last-valid": each valid configuration is kept in its `state.directory`, and a start with an invalid one serves what
+   * was kept last. Default: an invalid configuration is not started.
+   */
+  readonly fallback?: "last-valid" | undefined;
   /** False: no file is watched, whatever `reload.watch` of the configuration says. */
   readonly watch?: boolean;
   /** Receives reloads that an operator should see: a rejected one, and the first valid one after it. */
@@ -69,20 +75,36 @@ export type { ReloadOutcome } from "./reloader.ts";
 
 /** Loads and compiles; nothing listens yet. Rejects with ConfigError. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  const loaded = await new SteadyLoads().load(requestOf(options));
-  if (loaded.config === undefined || loaded.errors.length > 0) {
-    throw new ConfigError(loaded.errors, loaded.warnings);
-  }
+  const asked = await new SteadyLoads().load(requestOf(options));
+  const fallback = asked.config === undefined ? await lastValidOf(asked, options) : undefined;
+  const loaded = fallback?.loaded ?? asked;
+  if (loaded.config === undefined) throw new ConfigError(asked.errors, asked.warnings);
   const platform = await createPlatform(loaded.config, loaded.registry, options);
   const gateway = new RunningGateway(options, platform, loaded.config);
   try {
-    await gateway.begin(loaded);
+    await gateway.begin(loaded, fallback && { asked, savedAt: fallback.savedAt });
   } catch (error) {
     await gateway.stop();
     throw error;
   }
   return gateway;
 }
+
+/** With `fallback`: what was kept of the last valid configuration, if it still loads. */
+async function lastValidOf(
+  asked: Loaded,
+  options: GatewayOptions,
+): Promise<{ readonly loaded: Loaded; readonly savedAt: string } | undefined> {
+  if (options.fallback !== "last-valid") return undefined;
+  const directory = asked.stateDirectory ?? DEFAULT_STATE_DIRECTORY;
+  const kept = await lastValid(directory, requestOf(options));
+  if (kept === undefined) return undefined;
+  const loaded = await new SteadyLoads().load(kept.request);
+  return loaded.config === undefined ? undefined : { loaded, savedAt: kept.savedAt };
+}
+
+/** Where a configuration that is not even YAML would have its state. */
+const DEFAULT_STATE_DIRECTORY = ".sluice";
 
 function requestOf(options: GatewayOptions): LoadRequest {
   return {
@@ -126,6 +148,7 @@ class RunningGateway implements Gateway, SurfaceContext {
       live: this.#live,
       request: () => requestOf(options),
       watch: options.watch !== false,
+      keepsLastValid: options.fallback === "last-valid",
       reported: options.reloadReported,
     });
     // A call may be given up a tenth of its time late, and never more than a second.
@@ -189,8 +212,8 @@ class RunningGateway implements Gateway, SurfaceContext {
     return this.#live.generation.acquire();
   }
 
-  begin(loaded: Loaded): Promise<void> {
-    return this.#reloader.begin(loaded);
+  begin(loaded: Loaded, rejected?: Rejected): Promise<void> {
+    return this.#reloader.begin(loaded, rejected);
   }
 
   async start(): Promise<{ url: string; adminUrl: string | undefined }> {

@@ -8,6 +8,7 @@ import type { LoadRequest } from "../config/load.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import type { Timer } from "../plugin/index.ts";
 import { ConfigError, demoDiagnostic, loadDiagnostic } from "./config-error.ts";
+import { keepLastValid } from "./last-valid.ts";
 import { type LiveConfig, StoppedError } from "./live-config.ts";
 import type { Loaded } from "./load.ts";
 import { Loader } from "./loader.ts";
@@ -38,8 +39,17 @@ export interface ReloaderOptions {
   readonly request: () => LoadRequest;
   /** False: `reload.watch` of the configuration is ignored, and no file is watched. */
   readonly watch: boolean;
+  /** Whether each configuration that is taken on is kept on disk. */
+  readonly keepsLastValid: boolean;
   /** Receives each outcome that an operator should see: a rejection, and the first valid load after one. */
   readonly reported?: ((outcome: ReloadOutcome) => void) | undefined;
+}
+
+/** The configuration that was asked for, and invalid, where the last valid one is served in its place. */
+export interface Rejected {
+  readonly asked: Loaded;
+  /** When the one that is served was kept. */
+  readonly savedAt: string;
 }
 
 /** Failures whose cause may pass without any file changing: a plugin's service, memory, file descriptors. */
@@ -58,6 +68,8 @@ export class Reloader {
   /** The reload that waits for the one under way. Shared by everybody who asks meanwhile, so that none pile up. */
   #waiting: Promise<ReloadOutcome> | undefined;
   #retry: Timer | undefined;
+  /** Copies are made one after the other. */
+  #keeping: Promise<void> = Promise.resolve();
   #failures = 0;
   #closed = false;
 
@@ -75,10 +87,32 @@ export class Reloader {
   }
 
   /** Takes on the configuration that the gateway starts with. Throws as LiveConfig.apply does. */
-  async begin(loaded: Loaded): Promise<void> {
+  async begin(loaded: Loaded, rejected?: Rejected): Promise<void> {
     await this.#options.live.apply(loaded);
     this.#noteSuccess(loaded.hash);
-    this.#follow(loaded);
+    this.#follow(rejected?.asked ?? loaded);
+    if (rejected === undefined) return this.#keep(loaded);
+    const { savedAt, asked } = rejected;
+    this.#options.platform.log.error(
+      { saved_at: savedAt, hash: loaded.hash },
+      `the configuration is invalid: serving the last valid one, kept at ${savedAt}`,
+    );
+    this.#refused(asked.errors, asked.warnings);
+  }
+
+  /** Beside the calls; a copy that cannot be made is logged, and the one before stays. */
+  #keep(loaded: Loaded): void {
+    const { keepsLastValid, platform, live, request } = this.#options;
+    if (!keepsLastValid) return;
+    const { directory } = live.config.state;
+    const savedAt = this.#now();
+    this.#keeping = this.#keeping
+      .then(() => keepLastValid(directory, request(), loaded, savedAt))
+      .then(
+        () => platform.log.info({ directory, hash: loaded.hash }, "last valid configuration kept"),
+        (thrown: unknown) =>
+          platform.log.warn({ directory, err: thrown }, "the configuration could not be kept for a fallback"),
+      );
   }
 
   /** Begins after this call: what was written before it is loaded. Never rejects. */
@@ -136,6 +170,7 @@ export class Reloader {
       throw thrown;
     }
     this.#follow(loaded);
+    this.#keep(loaded);
     const needsRestart = live.needsRestart(config);
     platform.log.info(
       { generation: this.#generation, hash, needs_restart: needsRestart },

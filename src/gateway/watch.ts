@@ -30,7 +30,9 @@ const WATCHERS_MAX = 256;
 
 export class ConfigWatch {
   readonly #options: Required<WatchOptions>;
-  #watched: WatchList = { files: [], directories: [], fingerprint: "" };
+  #watched: WatchList = {
+    ...{ files: [], directories: [], fingerprint: "", secretFiles: [], directoryNames: [] },
+  };
   #watchers = new Map<string, FSWatcher>();
   readonly #digests = new FileDigests();
   #fingerprint = "";

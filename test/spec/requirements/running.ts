@@ -53,6 +53,8 @@ export const RUNNING = {
     "reload.steady":
       "Files that change while they are read are read again, so that a load sees one revision.",
     "reload.configmap.one": "One load reads all files below the folder that `..data` named first.",
+    "reload.fallback":
+      "With `fallback: last-valid` a start with an invalid configuration serves the last valid one, loudly.",
     "reload.watch-off": "With `reload.watch: false` no file is watched; explicit reloads work.",
     "reload.overrides": "A revocation takes effect at once, whatever a reload is waiting for.",
     "reload.setup-deadline": "A plugin's `setup` that takes over 10 s rejects the reload.",
