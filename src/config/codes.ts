@@ -21,7 +21,8 @@ export const CODES = {
   },
   E0003: {
     title: "duplicate key",
-    explanation: "A key stands twice in one map. Only one of the two could count, so neither does.",
+    explanation:
+      "A mapping defines the key more than once. Only one of the definitions could count, so neither does.",
   },
   E0004: {
     title: "forbidden key",
@@ -39,8 +40,8 @@ export const CODES = {
       "`include` names a file that does not exist or holds test cases, or a pattern that searches too much.",
   },
   E0009: {
-    title: "key in two parts",
-    explanation: "Parts of a configuration join their lists; any other key may stand in one part only.",
+    title: "key defined in two parts",
+    explanation: "The lists of a configuration's parts join; any other key may be defined in one part only.",
   },
   E0010: {
     title: "unsupported version",
@@ -56,6 +57,11 @@ export const CODES = {
     explanation:
       "An entry of an overlay names nothing that it could change, and lacks what it needs to be added as a new one. A list whose entries have names cannot be replaced: switch entries off with `is_active: false`.",
   },
+  E0013: {
+    title: "include cycle",
+    explanation:
+      "Files include each other in a circle, or a file names itself. The message lists them in order. A pattern may match the file that holds it.",
+  },
 
   // Shape.
   E0101: { title: "unknown key", explanation: "The key is not one of those known at this place." },
@@ -68,13 +74,13 @@ export const CODES = {
   E0105: { title: "wrong form", explanation: "The text does not have the form that its key takes." },
   E0106: {
     title: "wrong length",
-    explanation: "A text, list or map has too few or too many elements, or one of them twice.",
+    explanation: "A text, list or map has too few or too many elements, or contains duplicates.",
   },
   E0107: { title: "out of range", explanation: "The number is below or above what its key takes." },
   E0108: { title: "not accepted", explanation: "The value breaks a rule of the schema that describes it." },
   E0109: {
     title: "option given twice",
-    explanation: "A guardrail's option stands beside `use` and under `options`.",
+    explanation: "A guardrail's option is set both next to `use` and under `options`.",
   },
   E0110: {
     title: "not an amount",
@@ -202,7 +208,7 @@ export const CODES = {
   // Warnings.
   W0101: {
     title: "secret in plain text",
-    explanation: "A secret is written out in a file that goes to git. An error with --strict.",
+    explanation: "A secret is hard-coded in a file that goes to git. An error with --strict.",
   },
   W0102: {
     title: "cap without price",

@@ -18,10 +18,14 @@ export interface Diagnostic {
   readonly column: number;
   /** `projects[0].endpoints[2].temperature`; "" for a whole file. */
   readonly path: string;
-  /** The name or value that was probably meant. */
+  /** Where the marked piece of text ends: the first position after it. Absent where there is no text to mark. */
+  readonly end?: { readonly line: number; readonly column: number };
+  /** What to write in place of the marked text, and nothing else: tools apply it. Prose goes to `help`. */
   readonly suggestion?: string;
   /** What to do about it. */
   readonly help?: string;
+  /** What it is about, where several are shown as one list: the name of a variable. */
+  readonly subject?: string;
   /** Its line, secrets hidden, and how much of it is meant. `offset`: characters of the line before `text`. */
   readonly frame?: { readonly text: string; readonly length: number; readonly offset?: number };
 }
@@ -29,6 +33,7 @@ export interface Diagnostic {
 export interface Details {
   readonly suggestion?: string | undefined;
   readonly help?: string | undefined;
+  readonly subject?: string | undefined;
   /** Point at the key, not at its value. */
   readonly at?: "key" | "value";
 }
@@ -74,7 +79,7 @@ export function createReporter(tree: Tree, denied: ReadonlySet<Code>): Reporter 
   const omitted: Omitted = { errors: 0, warnings: 0 };
 
   function add(found: Found, message: string, details: DetailsOf): void {
-    const { code, file, line, column, path, frameOf } = found;
+    const { code, file, line, column, end, path, frameOf } = found;
     const identity = `${code} ${file}:${line}:${column} ${message}`;
     if (seen.has(identity)) return;
     if (seen.size < IDENTITIES_MAX) seen.add(identity);
@@ -93,6 +98,7 @@ export function createReporter(tree: Tree, denied: ReadonlySet<Code>): Reporter 
       line,
       column,
       path: path(),
+      ...(end === undefined ? {} : { end: end() }),
     } as const;
     list.push({ ...whole, ...advice(given, tree), ...(frameOf === undefined ? {} : { frame: frameOf() }) });
   }
@@ -129,9 +135,10 @@ export function createReporter(tree: Tree, denied: ReadonlySet<Code>): Reporter 
   return reporter;
 }
 
-/** A place; path and frame are made only for what is kept. */
+/** A place; path, end and frame are made only for what is kept. */
 interface Found extends Pick<Diagnostic, "code" | "file" | "line" | "column"> {
   readonly path: () => string;
+  readonly end?: () => NonNullable<Diagnostic["end"]>;
   readonly frameOf?: () => NonNullable<Diagnostic["frame"]>;
 }
 
@@ -143,12 +150,19 @@ function foundAt(code: Code, { source, start, end }: Range, path: () => string):
     const length = Math.max(1, Math.min(end - start, rest, MARKED_CHARACTERS_MAX));
     return offset === 0 ? { text, length } : { text, length, offset };
   };
-  return { code, file: source.path, line, column, path, frameOf };
+  return { code, file: source.path, line, column, end: () => source.position(end), path, frameOf };
 }
 
-function advice({ suggestion, help }: Details, tree: Tree): Pick<Diagnostic, "suggestion" | "help"> {
+function advice(
+  { suggestion, help, subject }: Details,
+  tree: Tree,
+): Pick<Diagnostic, "suggestion" | "help" | "subject"> {
   const isOurs = suggestion !== undefined && tree.scrubbed(suggestion) === suggestion;
-  return { ...(isOurs ? { suggestion } : {}), ...(help === undefined ? {} : { help: tree.scrubbed(help) }) };
+  return {
+    ...(isOurs ? { suggestion } : {}),
+    ...(help === undefined ? {} : { help: tree.scrubbed(help) }),
+    ...(subject === undefined ? {} : { subject }),
+  };
 }
 
 /** Errors and warnings in the order of their places. */
@@ -166,11 +180,17 @@ export function shown(tree: Tree, spot: Spot, value: unknown): string {
   if (typeof value === "object") return kind;
   const reference = tree.reference(spot.container, spot.key);
   if (reference !== undefined) return `${kind} from ${reference.text}`;
-  for (let at: Spot | undefined = spot; at !== undefined; at = at.parent) {
-    if (typeof at.key === "string" && isSensitiveKey(at.key)) return kind;
-  }
+  if (isSensitive(spot)) return kind;
   const text = maskedUser(JSON.stringify(value) ?? "");
   return text.length > SHOWN_CHARACTERS_MAX ? `${kind} of ${String(value).length} characters` : text;
+}
+
+/** True when a key of the path to the value says that it is a secret. */
+export function isSensitive(spot: Spot): boolean {
+  for (let at: Spot | undefined = spot; at !== undefined; at = at.parent) {
+    if (typeof at.key === "string" && isSensitiveKey(at.key)) return true;
+  }
+  return false;
 }
 
 export function kindOf(value: unknown): string {

@@ -3,10 +3,11 @@
  * words; knows no key of the configuration.
  */
 import type { SchemaFault } from "../base/json-schema.ts";
+import { linearPattern } from "../base/linear-pattern.ts";
 import type { Code } from "./codes.ts";
-import { type Details, type Reporter, shown } from "./diagnostic.ts";
+import { type Details, isSensitive, type Reporter, shown } from "./diagnostic.ts";
 import { SLUG_PATTERN, slugOf } from "./slug.ts";
-import { nearestName } from "./suggest.ts";
+import { listed, meantKey, nearestName } from "./suggest.ts";
 import { isPlainMap, type Spot, type Tree } from "./tree.ts";
 
 export interface Explanation {
@@ -43,9 +44,14 @@ function wording(fault: SchemaFault, found: Found): Wording {
     case "unevaluatedProperties":
       return unknownKey(String(params["additionalProperty"] ?? params["unevaluatedProperty"]), schema, found);
     case "required":
-      return { code: "E0102", message: `missing key \`${params["missingProperty"]}\``, at: "key" };
+      return {
+        code: "E0102",
+        message: `missing key \`${params["missingProperty"]}\``,
+        at: "key",
+        help: missingHelp(fault),
+      };
     case "type":
-      return wrongType(label, params["type"] ?? schema["type"], found);
+      return wrongType(label, schema, params["type"] ?? schema["type"], found);
     case "enum":
     case "const":
       return notAllowed(label, params["allowedValues"] ?? [params["allowedValue"]], found);
@@ -64,12 +70,27 @@ function wording(fault: SchemaFault, found: Found): Wording {
   }
 }
 
+/** What the missing key is for, with an example where there is one. */
+function missingHelp({ schema, params }: SchemaFault): string | undefined {
+  const { properties } = schema;
+  const key = String(params["missingProperty"]);
+  const node = isPlainMap(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined;
+  if (!isPlainMap(node)) return undefined;
+  const { description, enum: values, examples } = node;
+  const allowed = Array.isArray(values) ? values : [];
+  const example: unknown = Array.isArray(examples) ? examples[0] : undefined;
+  const isShort = typeof example === "string" || typeof example === "number";
+  const value = allowed.length > 1 ? allowed.join(" | ") : isShort ? String(example) : "…";
+  const purpose = typeof description === "string" ? ` (${description.replace(/\.$/, "")})` : "";
+  return `add \`${key}: ${value}\`${purpose}`;
+}
+
 function unknownKey(key: string, schema: SchemaFault["schema"], { alsoKnown = new Set() }: Found): Wording {
   const known = [
     ...(isPlainMap(schema["properties"]) ? Object.keys(schema["properties"]) : []),
     ...alsoKnown,
   ];
-  const suggestion = nearestName(key, known);
+  const suggestion = meantKey(key, known);
   const message = `unknown key \`${key}\``;
   if (key === "<<") {
     return {
@@ -79,7 +100,7 @@ function unknownKey(key: string, schema: SchemaFault["schema"], { alsoKnown = ne
       help: "merge keys are no part of YAML's core schema: use `endpoint_defaults`",
     };
   }
-  const help = known.length === 0 ? "no key is known here" : `known here: ${known.join(", ")}`;
+  const help = known.length === 0 ? "no key is known here" : `known here: ${listed([...known].sort())}`;
   return { code: "E0101", message, at: "key", suggestion, help: suggestion === undefined ? help : undefined };
 }
 
@@ -92,17 +113,51 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   string: "a string",
 };
 
-function wrongType(label: string, type: unknown, found: Found): Wording {
-  const types = (Array.isArray(type) ? type : [type]).filter((name) => name !== "null");
-  const allowed = types.map((name) => TYPE_WORDS[String(name)] ?? String(name)).join(" or ");
-  const { value } = found;
-  let help: string | undefined;
-  if (types.includes("string") && (typeof value === "number" || typeof value === "boolean"))
-    help = "put it in quotes";
-  if (typeof value === "string" && types.length === 1 && isLiteral(value, types[0]))
-    help = "write it without quotes";
-  return { code: "E0103", message: `${label} is ${seen(found)}: must be ${allowed}`, help };
+function wrongType(label: string, schema: SchemaFault["schema"], type: unknown, found: Found): Wording {
+  const types = (Array.isArray(type) ? type : [type]).filter((name) => name !== "null").map(String);
+  const allowed = types.map((name) => TYPE_WORDS[name] ?? name).join(" or ");
+  const message = `${label} is ${seen(found)}: must be ${allowed}`;
+  return { code: "E0103", message, ...typeAdvice(types, schema, found) };
 }
+
+const TRUTHS: Readonly<Record<string, string>> = { yes: "true", on: "true", no: "false", off: "false" };
+
+/** How the value is written in the type that its key takes, where that is known. */
+function typeAdvice(types: readonly string[], schema: SchemaFault["schema"], found: Found): Details {
+  const { spot, value, tree } = found;
+  if (value === null) return { help: "give it a value, or remove the key" };
+  const isScalar = typeof value !== "object";
+  if (!isScalar) {
+    const help = Array.isArray(value) ? "write one value, without `[…]` and `- `" : undefined;
+    return types.includes("array") ? { help: "begin each entry with `- `" } : { help };
+  }
+  if (types.includes("object") && types.length === 1)
+    return { help: "write `key: value` lines below the key" };
+  const written = tree.sourceText(spot);
+  const canBeShown = !isReferenced(found) && !isSensitive(spot) && written.length <= SUGGESTED_CHARACTERS_MAX;
+  if (types.includes("array")) {
+    if (canBeShown && !/[\n{}[\],]/.test(written)) return { suggestion: `[${written}]` };
+    return { help: "begin each entry with `- `" };
+  }
+  if (types.includes("string")) {
+    const hasForm = typeof schema["pattern"] === "string" || typeof schema["minLength"] === "number";
+    if (hasForm && !takesText(schema, written)) return {};
+    return canBeShown ? { suggestion: JSON.stringify(written) } : { help: "put it in quotes" };
+  }
+  if (typeof value !== "string" || types.length !== 1) return {};
+  const truth = types[0] === "boolean" ? TRUTHS[value.toLowerCase()] : undefined;
+  if (truth !== undefined && canBeShown) return { suggestion: truth };
+  if (!isLiteral(value, types[0])) return {};
+  return canBeShown ? { suggestion: value } : { help: "write it without quotes" };
+}
+
+/** True when the text would be taken if it were written as one. */
+function takesText({ pattern, minLength }: SchemaFault["schema"], written: string): boolean {
+  if (typeof minLength === "number" && written.length < minLength) return false;
+  return typeof pattern !== "string" || linearPattern(pattern).test(written);
+}
+
+const SUGGESTED_CHARACTERS_MAX = 60;
 
 function isLiteral(text: string, type: unknown): boolean {
   if (type === "boolean") return text === "true" || text === "false";
@@ -125,11 +180,20 @@ function wrongForm(label: string, schema: SchemaFault["schema"], found: Found): 
   const { value } = found;
   const message = `${label} is ${seen(found)}: ${form}`;
   if (typeof value !== "string") return { code: "E0105", message };
+  const curly = /[\u2018-\u201f]/.test(value);
+  if (curly) return { code: "E0105", message, help: "it has curly quotes (“ ”): use straight ones" };
   if (isReferenced(found)) return { code: "E0105", message };
   if (pattern === SLUG_PATTERN) return { code: "E0105", message, suggestion: slugOf(value) || undefined };
-  if (!/^gw_(?:live|test)_/.test(value)) return { code: "E0105", message };
+  if (!/^gw_(?:live|test)_/.test(value)) return { code: "E0105", message, help: hashHelp(value) };
   const help = "this is the token itself: make a new one with `sluice token new` and commit its hash";
   return { code: "E0105", message, help };
+}
+
+/** What is wrong with a hash can be said without showing it. */
+function hashHelp(value: string): string | undefined {
+  const digits = /^sha256:([0-9a-fA-F]*)$/.exec(value)?.[1];
+  if (digits !== undefined) return `it has ${digits.length} hex digits, not 64: was it cut off?`;
+  return /^[0-9a-fA-F]{64}$/.test(value) ? "write `sha256:` before it" : undefined;
 }
 
 function wrongLength(keyword: string, label: string, schema: SchemaFault["schema"]): Wording | undefined {

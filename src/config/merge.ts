@@ -5,11 +5,12 @@
 import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { AllowedNames } from "./allowed-names.ts";
+import { kindOf } from "./diagnostic.ts";
 import { isPattern, isTestFile, matchFiles } from "./glob.ts";
 import { type ParsedFile, parseFile } from "./parse.ts";
 import { type ReferenceReader, resolveString } from "./references.ts";
 import { OUTSIDE_HELP, type ReadScope } from "./root.ts";
-import { Source } from "./source.ts";
+import { Source, type Unreadable } from "./source.ts";
 import { isPlainMap, type Key, type PlainMap, type Spot } from "./tree.ts";
 
 export interface PartReader extends ReferenceReader {
@@ -39,7 +40,8 @@ const JOINED: Readonly<Record<"root" | "project", ReadonlySet<string>>> = {
 export function readParts(path: string, reader: PartReader): PlainMap | undefined {
   const seen = new Set<string>();
   const parts: PlainMap[] = [];
-  for (const file of entryFiles(path, reader)) collect({ path: file, allowed: [] }, seen, parts, reader);
+  for (const file of entryFiles(path, reader))
+    collect({ path: file, allowed: [] }, { seen, parts, chain: [] }, reader);
   const root = join(parts, "root", reader);
   if (root === undefined || !Array.isArray(root["projects"])) return root;
   const { projects } = root;
@@ -47,7 +49,10 @@ export function readParts(path: string, reader: PartReader): PlainMap | undefine
     if (!isPlainMap(project) || project["include"] === undefined) continue;
     const included: PlainMap[] = [project];
     const spot = { container: projects, key: index, parent: undefined };
-    for (const file of includedFiles(project, spot, reader)) collect(file, new Set(), included, reader);
+    const owner = reader.tree.valueRange(spot)?.source.path;
+    const chain = owner === undefined ? [] : [owner];
+    for (const file of includedFiles(project, spot, reader))
+      collect(file, { seen: new Set(), parts: included, chain }, reader);
     const whole = join(included, "project", reader);
     if (whole !== project) projects[index] = whole;
   }
@@ -74,13 +79,21 @@ export function load(path: string, reader: PartReader, scope: ReadScope = "root"
   if (source instanceof Source) file = parseFile(source, reader.tree, reader.reporter);
   else if (source.isOutside)
     reader.reporter.reportFile("E0011", path, `${path} ${source.unreadable}`, { help: OUTSIDE_HELP });
-  else reader.reporter.reportFile("E0001", path, `${path} ${source.unreadable}`);
+  else
+    reader.reporter.reportFile("E0001", path, `${path} ${source.unreadable}`, {
+      help: unreadableHelp(source),
+    });
   if (file?.isSound !== true) {
     file = undefined;
     reader.state.isWhole = false;
   }
   reader.parsed.set(path, file);
   return file;
+}
+
+function unreadableHelp({ unreadable }: Unreadable): string | undefined {
+  if (unreadable === "does not exist") return "name another file with `--config FILE`, or run `sluice init`";
+  return unreadable === "is not UTF-8 text" ? "save the file as UTF-8" : undefined;
 }
 
 function entryFiles(path: string, { sources, reporter, state }: PartReader): readonly string[] {
@@ -107,14 +120,23 @@ export function isDirectory(path: string): boolean {
   }
 }
 
+interface Collection {
+  readonly seen: Set<string>;
+  readonly parts: PlainMap[];
+  /** The files that include each other, down to the one that names the next. */
+  readonly chain: readonly string[];
+}
+
 /** Adds a file's map and those of the files it includes, each file once, in order of their naming. */
-function collect(
-  { path, allowed }: IncludedFile,
-  seen: Set<string>,
-  parts: PlainMap[],
-  reader: PartReader,
-): void {
+function collect({ path, allowed, spot, isMatch }: IncludedFile, to: Collection, reader: PartReader): void {
+  const { seen, parts, chain } = to;
   reader.allowed.restrict(path, allowed);
+  if (chain.includes(path)) {
+    // A pattern that matches its own file, as `*.yaml` does, means the others.
+    if (spot !== undefined && !(isMatch && chain.at(-1) === path))
+      reportCycle([...chain, path], spot, reader);
+    return;
+  }
   if (seen.has(path)) return;
   seen.add(path);
   const file = load(path, reader);
@@ -123,8 +145,14 @@ function collect(
   parts.push(part);
   for (const included of includedFiles(part, undefined, reader)) {
     const both = [...allowed, ...included.allowed];
-    collect({ path: included.path, allowed: both }, seen, parts, reader);
+    collect({ ...included, allowed: both }, { seen, parts, chain: [...chain, path] }, reader);
   }
+}
+
+function reportCycle(chain: readonly string[], spot: Spot, { reporter }: PartReader): void {
+  const cycle = chain.slice(chain.indexOf(chain.at(-1) ?? ""));
+  const what = cycle.length === 2 ? "a file includes itself" : "files include each other in a circle";
+  reporter.report("E0013", spot, `${what}: ${cycle.join(" -> ")}`, { help: "remove this entry" });
 }
 
 function topMap({ source, plain }: ParsedFile, { reporter, state }: PartReader): PlainMap | undefined {
@@ -144,6 +172,10 @@ interface IncludedFile {
   readonly path: string;
   /** What it may refer to; empty: anything. */
   readonly allowed: readonly AllowedNames[];
+  /** The entry that names it; absent: the command line does. */
+  readonly spot?: Spot;
+  /** True: the entry is a pattern. */
+  readonly isMatch?: boolean;
 }
 
 function includedFiles(
@@ -155,7 +187,8 @@ function includedFiles(
   if (include === undefined || include === null) return [];
   const spot: Spot = { container: part, key: "include", parent };
   if (!Array.isArray(include)) {
-    reader.reporter.report("E0103", spot, "include must be a list of files");
+    const help = typeof include === "string" ? "write it as a list: `include: [FILE]`" : undefined;
+    reader.reporter.report("E0103", spot, `include is ${kindOf(include)}: must be a list of files`, { help });
     delete part["include"];
     return [];
   }
@@ -179,7 +212,13 @@ function includedBy(
   const source = reader.tree.valueRange(spot)?.source;
   if (typeof pattern !== "string" || pattern === "" || source === undefined) return [];
   const allowed = isPlainMap(entry) && entry["secrets"] !== undefined ? [allowedNames(entry["secrets"])] : [];
-  return matching(pattern, dirname(source.path), spot, reader).map((path) => ({ path, allowed }));
+  const isMatch = isPattern(pattern);
+  return matching(pattern, dirname(source.path), spot, reader).map((path) => ({
+    path,
+    allowed,
+    spot,
+    isMatch,
+  }));
 }
 
 /** What is not a list of texts is reported with the schema; until then nothing is allowed. */
@@ -248,8 +287,9 @@ function join(
         if (before === undefined) moved.set(key, spot);
         whole[key] ??= list.items;
       } else if (before !== undefined && key !== "include") {
-        const message = `\`${key}\` stands in two parts, first at ${reader.reporter.place(before)}`;
-        reader.reporter.report("E0009", spot, message, { at: "key", help: "it may stand in one part only" });
+        const message = `\`${key}\` is defined in two files; first at ${reader.reporter.place(before)}`;
+        const help = "define it in one file only: lists of parts join, other keys do not";
+        reader.reporter.report("E0009", spot, message, { at: "key", help });
       } else {
         moved.set(key, spot);
         whole[key] = value;

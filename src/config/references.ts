@@ -91,6 +91,7 @@ type Outcome =
       readonly problem: string;
       readonly suggestion?: string | undefined;
       readonly help?: string;
+      readonly subject?: string;
     };
 
 function resolveOne(
@@ -124,14 +125,14 @@ function resolveEnv(body: string, source: Source, { env, allowed }: ReferenceRea
   if (fallback !== undefined && (value === undefined || value === ""))
     return { text: fallback, isDefault: true };
   if (value !== undefined) return { text: value };
+  const known = Object.keys(env).filter((other) => allowed.allowsVariable(source, other));
+  const near = nearestName(name, known);
   return {
     code: "E0201",
     mayPass: true,
     problem: `environment variable \`${name}\` is not set`,
-    suggestion: nearestName(
-      name,
-      Object.keys(env).filter((other) => allowed.allowsVariable(source, other)),
-    ),
+    subject: name,
+    suggestion: near === undefined ? undefined : `\${env:${near}}`,
     help: `set it, or give a default: \`\${env:${name}:-…}\``,
   };
 }

@@ -1,5 +1,6 @@
 /** Diagnostics as people and machines read them: frames in the manner of rustc, JSON, GitHub's commands, SARIF. */
 import { relative, sep } from "node:path";
+import { VERSION } from "../base/version.ts";
 import { CODES } from "./codes.ts";
 import type { Diagnostic, Omitted } from "./diagnostic.ts";
 
@@ -62,7 +63,11 @@ export function renderText(
     ...(omitted === undefined ? {} : { omitted }),
   };
   const { errors, warnings, omitted: rest } = printed(all);
-  const blocks = [...errors, ...warnings].map((diagnostic) => renderBlock(seenFrom(cwd, diagnostic), paint));
+  const unset = errors.filter(({ code, subject }) => code === "E0201" && subject !== undefined);
+  const isGrouped = unset.length > 1;
+  const single = isGrouped ? errors.filter((error) => !unset.includes(error)) : errors;
+  const blocks = [...single, ...warnings].map((diagnostic) => renderBlock(seenFrom(cwd, diagnostic), paint));
+  if (isGrouped) blocks.unshift(renderUnset(unset, paint, cwd));
   if (blocks.length === 0) return "";
   const counts = [
     count(errors.length + rest.errors, "error"),
@@ -85,10 +90,35 @@ function renderBlock(diagnostic: Diagnostic, paint: typeof PLAIN): string {
     const { text, marks } = cutFrame(frame, column);
     lines.push(bar, `${paint.blue}${line} |${paint.off} ${text}`, `${bar} ${tone}${marks}${paint.off}`);
   }
-  const help = helpOf(diagnostic);
   if (path !== "") lines.push(`${paint.blue}${gutter} =${paint.off} at: ${path}`);
-  if (help !== undefined) lines.push(`${paint.blue}${gutter} =${paint.off} help: ${help}`);
+  for (const help of helpOf(diagnostic)) lines.push(`${paint.blue}${gutter} =${paint.off} help: ${help}`);
   return `${lines.join("\n")}\n`;
+}
+
+/** All variables that are not set as one list, each with its first place, and what to paste to set them. */
+function renderUnset(unset: readonly Diagnostic[], paint: typeof PLAIN, cwd: string): string {
+  const places = new Map<string, { readonly first: string; more: number; readonly help: string }>();
+  for (const diagnostic of unset) {
+    const { subject = "", file, line, column, suggestion } = seenFrom(cwd, diagnostic);
+    const known = places.get(subject);
+    if (known !== undefined) known.more += 1;
+    else {
+      const help = suggestion === undefined ? "" : `; did you mean \`${suggestion}\`?`;
+      places.set(subject, { first: `${file}:${line}:${column}`, more: 0, help });
+    }
+  }
+  const names = [...places.keys()];
+  const width = Math.max(...names.map((name) => name.length));
+  const noun = names.length === 1 ? "environment variable is" : "environment variables are";
+  return `${[
+    `${paint.red}error[E0201]${paint.off}${paint.bold}: ${names.length} ${noun} not set${paint.off}`,
+    ...[...places].map(([name, { first, more, help }]) => {
+      const others = more === 0 ? "" : ` and ${count(more, "more place")}`;
+      return `  ${name.padEnd(width)}  ${paint.blue}-->${paint.off} ${first}${others}${help}`;
+    }),
+    `  ${paint.blue}=${paint.off} help: set them, give defaults (\`\${env:NAME:-default}\`), or check without them (\`--no-secrets\`):`,
+    ...names.map((name) => `      export ${name}=`),
+  ].join("\n")}\n`;
 }
 
 const FRAME_CHARACTERS_MAX = 160;
@@ -112,20 +142,25 @@ interface Frame {
   readonly marks: string;
 }
 
-function helpOf({ suggestion, help }: Diagnostic): string | undefined {
-  return suggestion === undefined ? help : `did you mean \`${suggestion}\`?`;
+function helpOf({ suggestion, help }: Diagnostic): readonly string[] {
+  const question = suggestion === undefined ? [] : [`did you mean \`${suggestion}\`?`];
+  return help === undefined ? question : [...question, help];
 }
 
 function count(number: number, noun: string): string {
   return number === 0 ? "" : `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** CONTRACT section 13's shape. */
+/** Every key is always there. A tool writes `suggestion` in place of what stands between the two positions. */
 export function renderJson(findings: Findings, cwd: string): string {
   const { errors, warnings, omitted } = printed(findings);
   const plain = (diagnostic: Diagnostic) => {
-    const { code, message, file, line, column, path, suggestion, help } = seenFrom(cwd, diagnostic);
-    return { code, message, file, line, column, path, suggestion: suggestion ?? help ?? null };
+    const { code, message, file, line, column, end, path, suggestion, help } = seenFrom(cwd, diagnostic);
+    return {
+      ...{ code, message, file, line, column },
+      ...{ end_line: end?.line ?? null, end_column: end?.column ?? null },
+      ...{ path, suggestion: suggestion ?? null, help: help ?? null },
+    };
   };
   const report = {
     ok: errors.length === 0,
@@ -140,10 +175,13 @@ export function renderJson(findings: Findings, cwd: string): string {
 export function renderGithub(findings: Findings, cwd: string): string {
   const { errors, warnings, omitted } = printed(findings);
   const lines = [...errors, ...warnings].map((diagnostic) => {
-    const { code, severity, message, file, line, column } = seenFrom(cwd, diagnostic);
+    const { code, severity, message, file, line, column, end } = seenFrom(cwd, diagnostic);
     const help = helpOf(diagnostic);
-    const place = `file=${property(file)},line=${line},col=${column},title=${property(code)}`;
-    return `::${severity} ${place}::${escaped(help === undefined ? message : `${message} (${help})`)}`;
+    // GitHub takes an end column for pieces of one line only.
+    const upTo = end?.line === line ? `,endColumn=${end.column}` : "";
+    const title = property(`${code} ${CODES[code].title}`);
+    const place = `file=${property(file)},line=${line},col=${column}${upTo},title=${title}`;
+    return `::${severity} ${place}::${escaped(help.length === 0 ? message : `${message} (${help.join(" ")})`)}`;
   });
   const more = omittedText(omitted);
   if (more !== undefined) lines.push(`::notice title=sluice validate::${escaped(more)}`);
@@ -164,23 +202,13 @@ export function renderSarif(findings: Findings, cwd: string): string {
   const all = [...errors, ...warnings].map((diagnostic) => seenFrom(cwd, diagnostic));
   const rules = [...new Set(all.map(({ code }) => code))].map((code) => {
     const { title, explanation } = CODES[code];
-    return { id: code, shortDescription: { text: title }, fullDescription: { text: explanation } };
+    const texts = { shortDescription: { text: title }, fullDescription: { text: explanation } };
+    // SARIF asks for an absolute URI; the documentation ships with the repository and has no address of its own.
+    return { id: code, ...texts, help: { text: explanation }, helpUri: `urn:sluice:diagnostic:${code}` };
   });
-  const results = all.map(({ code, severity, message, file, line, column }) => ({
-    ruleId: code,
-    level: severity,
-    message: { text: message },
-    locations: [
-      {
-        physicalLocation: {
-          artifactLocation: { uri: file },
-          region: { startLine: line, startColumn: column },
-        },
-      },
-    ],
-  }));
+  const results = all.map(sarifResult);
   const more = omittedText(omitted);
-  const driver = { name: "sluice", rules };
+  const driver = { name: "sluice", version: VERSION, semanticVersion: VERSION, rules };
   const log = {
     version: "2.1.0",
     $schema: "https://json.schemastore.org/sarif-2.1.0.json",
@@ -189,12 +217,37 @@ export function renderSarif(findings: Findings, cwd: string): string {
   return `${JSON.stringify(log, null, 2)}\n`;
 }
 
+function sarifResult(diagnostic: Diagnostic): object {
+  const { code, severity, message, file, line, column, end, suggestion } = diagnostic;
+  const upTo = end === undefined ? {} : { endLine: end.line, endColumn: end.column };
+  const artifactLocation = { uri: file };
+  const region = { startLine: line, startColumn: column, ...upTo };
+  const fix = {
+    description: { text: `write \`${suggestion}\`` },
+    artifactChanges: [
+      { artifactLocation, replacements: [{ deletedRegion: region, insertedContent: { text: suggestion } }] },
+    ],
+  };
+  return {
+    ruleId: code,
+    level: severity,
+    message: { text: [message, ...helpOf(diagnostic)].join("\n") },
+    locations: [{ physicalLocation: { artifactLocation, region } }],
+    ...(suggestion === undefined || end === undefined ? {} : { fixes: [fix] }),
+  };
+}
+
 /** Files under `cwd` are named from there, in messages too. */
 function seenFrom(cwd: string, diagnostic: Diagnostic): Diagnostic {
-  const { file, message } = diagnostic;
+  const { file, message, help } = diagnostic;
   const path = relative(cwd, file);
   const isUnder = path !== "" && !path.startsWith("..");
   const folder = cwd.endsWith(sep) ? cwd : `${cwd}${sep}`;
-  const near = folder === sep ? message : message.replaceAll(folder, "");
-  return { ...diagnostic, file: isUnder ? path : file, message: near };
+  const near = (text: string): string => (folder === sep ? text : text.replaceAll(folder, ""));
+  return {
+    ...diagnostic,
+    file: isUnder ? path : file,
+    message: near(message),
+    ...(help === undefined ? {} : { help: near(help) }),
+  };
 }

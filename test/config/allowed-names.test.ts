@@ -83,7 +83,9 @@ test("the file that includes is not restricted, an unset name suggests allowed o
     ),
     "teams/a.yaml": credential("${env:SUPPORT_KEX}"),
   });
-  assert.deepEqual(await errorsOf(folder), ["E0201 2:44 projects[0].credentials[1].api_key -> SUPPORT_KEY"]);
+  assert.deepEqual(await errorsOf(folder), [
+    "E0201 2:44 projects[0].credentials[1].api_key -> ${env:SUPPORT_KEY}",
+  ]);
 });
 
 test("a restricted part of the whole configuration cannot name plugins", async (t) => {
@@ -106,7 +108,7 @@ test("an include is a path, or a map of path and secrets, and nothing else", asy
     errors.push(...(await errorsOf(folder)));
   }
   assert.deepEqual(errors, [
-    "E0103 1:11 include[0]",
+    'E0103 1:11 include[0] -> "5"',
     "E0102 1:11 include[0].path",
     "E0101 1:27 include[0].secret -> secrets",
     "E0103 1:36 include[0].secrets",

@@ -24,6 +24,41 @@ test("unknown keys are reported at every level, with the nearest that is known",
   ]);
 });
 
+test("names that other programs use are understood", async (t) => {
+  const cases: readonly (readonly [written: string, meant: string])[] = [
+    ["rpm", "rate_limit_per_minute"],
+    ["max_tokens", "max_output_tokens"],
+    ["system_prompt", "prompt"],
+    ["system", "prompt"],
+    ["budget", "monthly_budget_usd"],
+    ["fallbacks", "failover"],
+    ["streaming", "streaming_enabled"],
+    ["enabled", "is_active"],
+  ];
+  for (const [written, meant] of cases) {
+    assert.deepEqual(await endpointErrors(t, `        ${written}: 1\n${CHOICE}`), [
+      `E0101 10:9 projects[0].endpoints[0].${written} -> ${meant}`,
+    ]);
+  }
+  const guardrail = "        guardrails: [{ use: content_length, max: 5, maximum: 5 }]\n";
+  assert.deepEqual(await endpointErrors(t, CHOICE + guardrail), [
+    "E0101 13:53 projects[0].endpoints[0].guardrails[0].maximum -> max",
+  ]);
+});
+
+test("what a value should have been written as can be put in its place", async (t) => {
+  const cases: readonly (readonly [line: string, error: string])[] = [
+    ["is_active: yes", "E0103 10:20 projects[0].endpoints[0].is_active -> true"],
+    ['top_p: "0.5"', "E0103 10:16 projects[0].endpoints[0].top_p -> 0.5"],
+    ["description: 5", 'E0103 10:22 projects[0].endpoints[0].description -> "5"'],
+    ["uuid: 5", "E0103 10:15 projects[0].endpoints[0].uuid"],
+  ];
+  for (const [line, error] of cases)
+    assert.deepEqual(await endpointErrors(t, `        ${line}\n${CHOICE}`), [error], line);
+  const scopes = projectOf(`    tokens:\n      - { hash: "sha256:${"a".repeat(64)}", scopes: chat }\n`);
+  assert.deepEqual(await errorsOf(t, scopes), ["E0103 7:100 projects[0].tokens[0].scopes -> [chat]"]);
+});
+
 test("a missing key is reported at its map", async (t) => {
   const text = "version: 1\nprojects:\n  - uuid: 3e2f6c1a-58d4-4b5e-9a07-6f1d2c8b4e90\n    name: A\n";
   assert.deepEqual(await errorsOf(t, text), ["E0102 3:5 projects[0].type"]);
@@ -80,7 +115,7 @@ test("a choice of provider is reported for the shape that was meant", async (t) 
     "E0304 12:28 projects[0].endpoints[0].provider_template -> fast",
   ]);
   assert.deepEqual(await errors("        provider: openai\n        model: m\n"), [
-    "E0312 12:19 projects[0].endpoints[0].provider -> main",
+    "E0312 12:19 projects[0].endpoints[0].provider",
   ]);
   assert.deepEqual(await errors("        provider: mock\n        model: m\n"), []);
 });
@@ -89,7 +124,7 @@ test("one mistake is reported once, however much rests on it", async (t) => {
   // The credential has no usable name, so nobody's reference to it can be judged.
   const unnamed = projectOf(`    credentials:\n      - { name: 5, provider: openai, api_key: "\${env:KEY}" }
     endpoints:\n      - { name: A, provider: openai, model: m, credential: main }\n`);
-  assert.deepEqual(await errorsOf(t, unnamed, ENV), ["E0103 7:17 projects[0].credentials[0].name"]);
+  assert.deepEqual(await errorsOf(t, unnamed, ENV), ['E0103 7:17 projects[0].credentials[0].name -> "5"']);
   // A misspelt provider of a credential is not also another provider's credential.
   const misspelt =
     projectOf(`    credentials:\n      - { name: main, provider: opnai, api_key: "\${env:KEY}" }
@@ -147,7 +182,7 @@ test("options of plugins are held against the plugin's schema, wherever they sta
   assert.deepEqual(await guardrails("{ use: content_length, max: 1, on_eror: allow }"), [
     `E0101 14:44 ${path}.on_eror -> on_error`,
   ]);
-  assert.deepEqual(await guardrails("{ use: tone, words: [a, 5] }"), [`E0103 14:37 ${path}.words[1]`]);
+  assert.deepEqual(await guardrails("{ use: tone, words: [a, 5] }"), [`E0103 14:37 ${path}.words[1] -> "5"`]);
   assert.deepEqual(await guardrails("{ use: tonne }"), [`E0305 14:20 ${path}.use -> tone`]);
   assert.deepEqual(await guardrails("{ use: acme-audit }"), [`E0305 14:20 ${path}.use`]);
   assert.deepEqual(await guardrails("{ use: shaped, rule: { kind: size, size: x } }"), [

@@ -33,11 +33,10 @@ test("a key that cannot join may stand in one part only, and both places are nam
   assert.ok(errors[0]?.message.includes(`${folder.path("gateway.config.yaml")}:2:1`));
 });
 
-test("patterns reach into folders, a file is read once, and a circle of includes ends", async (t) => {
+test("patterns reach into folders, and a file is read once", async (t) => {
   const folder = folderOf(t, {
     "gateway.config.yaml": `include: ["parts/**/*.yaml", parts/a.yaml]\n${projectOf("")}`,
-    "parts/a.yaml":
-      "include: [../gateway.config.yaml]\nprices:\n  - { provider: openai, model: a, input: 1, output: 2 }\n",
+    "parts/a.yaml": "prices:\n  - { provider: openai, model: a, input: 1, output: 2 }\n",
     "parts/deep/er/b.yaml": "prices:\n  - { provider: openai, model: b, input: 1, output: 2 }\n",
   });
   const { config, errors, watch } = await folder.load();
@@ -48,6 +47,41 @@ test("patterns reach into folders, a file is read once, and a circle of includes
   );
   const parts = ["parts", "parts/deep", "parts/deep/er"].map((name) => folder.path(name));
   assert.deepEqual([...watch.directories].sort(), parts);
+});
+
+test("files that include each other are an error that names all of them", async (t) => {
+  const folder = folderOf(t, {
+    "gateway.config.yaml": `include: [a.yaml]\n${projectOf("    include: [team.yaml]\n")}`,
+    "a.yaml": "include: [./b.yaml]\n",
+    "b.yaml": 'include: ["{a,c}.yaml"]\n',
+    "c.yaml": "include: [c.yaml]\n",
+    "team.yaml": "include: [gateway.config.yaml]\n",
+  });
+  const { errors } = await folder.load();
+  const cycles = errors.map(({ code, file, line, message }) => {
+    const told = message.replaceAll(`${folder.path("")}/`, "");
+    return `${code} ${file.replace(`${folder.path("")}/`, "")}:${line} ${told}`;
+  });
+  assert.deepEqual(cycles, [
+    "E0013 b.yaml:1 files include each other in a circle: a.yaml -> b.yaml -> a.yaml",
+    "E0013 c.yaml:1 a file includes itself: c.yaml -> c.yaml",
+    "E0013 team.yaml:1 files include each other in a circle: gateway.config.yaml -> team.yaml -> gateway.config.yaml",
+  ]);
+});
+
+test("a pattern that matches its own file means the others", async (t) => {
+  const price = (model: string) =>
+    `prices:\n  - { provider: openai, model: ${model}, input: 1, output: 2 }\n`;
+  const folder = folderOf(t, {
+    "gateway.config.yaml": `include: ["*.yaml"]\n${projectOf("")}${price("a")}`,
+    "b.yaml": price("b"),
+  });
+  const { config, errors } = await folder.load();
+  assert.deepEqual(errors, []);
+  assert.deepEqual(
+    config?.prices.map(({ model }) => model),
+    ["a", "b"],
+  );
 });
 
 test("a project's includes are parts of that project, and errors in them have their own place", async (t) => {

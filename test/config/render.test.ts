@@ -1,6 +1,7 @@
 /** Diagnostics as text, JSON, GitHub's commands and SARIF. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { VERSION } from "../../src/base/version.ts";
 import { CODES } from "../../src/config/codes.ts";
 import type { Diagnostic } from "../../src/config/diagnostic.ts";
 import { renderGithub, renderJson, renderSarif, renderText } from "../../src/config/render.ts";
@@ -12,6 +13,7 @@ const ERROR: Diagnostic = {
   file: "/srv/gateway.config.yaml",
   line: 12,
   column: 20,
+  end: { line: 12, column: 23 },
   path: "projects[0].endpoints[2].temperature",
   frame: { text: "      temperature: 3.5", length: 3 },
 };
@@ -78,8 +80,11 @@ test("JSON has the contract's shape, with nothing left out", () => {
         file: "gateway.config.yaml",
         line: 12,
         column: 20,
+        end_line: 12,
+        end_column: 23,
         path: "projects[0].endpoints[2].temperature",
         suggestion: null,
+        help: null,
       },
     ],
     warnings: [
@@ -89,8 +94,11 @@ test("JSON has the contract's shape, with nothing left out", () => {
         file: "/elsewhere/a.yaml",
         line: 3,
         column: 1,
+        end_line: null,
+        end_column: null,
         path: "",
         suggestion: "b",
+        help: null,
       },
     ],
   });
@@ -100,8 +108,75 @@ test("JSON has the contract's shape, with nothing left out", () => {
 test("GitHub's commands escape what would end them", () => {
   assert.equal(
     renderGithub({ errors: [], warnings: [WARNING] }, "/srv"),
-    "::warning file=/elsewhere/a.yaml,line=3,col=1,title=W0103::event `a` is never raised: 100%25 sure,%0Areally (did you mean `b`?)\n",
+    "::warning file=/elsewhere/a.yaml,line=3,col=1,title=W0103 unknown event::event `a` is never raised: 100%25 sure,%0Areally (did you mean `b`?)\n",
   );
+});
+
+test("JSON keeps replacements and prose apart", () => {
+  const advised: Diagnostic = { ...ERROR, suggestion: "2", help: "prose: nothing that a tool could write" };
+  const report: unknown = JSON.parse(
+    renderJson({ errors: [advised, { ...ERROR, help: "prose" }], warnings: [] }, "/"),
+  );
+  assert.ok(
+    typeof report === "object" && report !== null && "errors" in report && Array.isArray(report.errors),
+  );
+  assert.deepEqual(
+    report.errors.map(({ suggestion, help }) => [suggestion, help]),
+    [
+      ["2", "prose: nothing that a tool could write"],
+      [null, "prose"],
+    ],
+  );
+  assert.match(
+    renderText([advised], false, "/"),
+    /help: did you mean `2`\?\n +(?:\|)? ?= help: prose: nothing that a tool could write\n/,
+  );
+});
+
+test("unset variables are one list in text, each once, with what to paste", () => {
+  const unset = (subject: string, line: number): Diagnostic => ({
+    ...ERROR,
+    code: "E0201",
+    message: `environment variable \`${subject}\` is not set`,
+    line,
+    subject,
+  });
+  const errors = [unset("A_KEY", 3), unset("LONGER_KEY", 4), ERROR, unset("A_KEY", 9)];
+  const shown = renderText(errors, false, "/srv");
+  assert.ok(
+    shown.startsWith(`error[E0201]: 2 environment variables are not set
+  A_KEY       --> gateway.config.yaml:3:20 and 1 more place
+  LONGER_KEY  --> gateway.config.yaml:4:20
+  = help: set them, give defaults (\`\${env:NAME:-default}\`), or check without them (\`--no-secrets\`):
+      export A_KEY=
+      export LONGER_KEY=
+
+error[E0107]`),
+    shown,
+  );
+  assert.match(shown, /\n4 errors\n$/);
+  const report: unknown = JSON.parse(renderJson({ errors, warnings: [] }, "/"));
+  assert.ok(
+    typeof report === "object" && report !== null && "errors" in report && Array.isArray(report.errors),
+  );
+  assert.equal(report.errors.length, 4, "machines get each place");
+});
+
+test("SARIF tells the tool's version, what each rule means and how to repair", () => {
+  const log = JSON.parse(renderSarif({ errors: [{ ...ERROR, suggestion: "2" }], warnings: [] }, "/srv"));
+  const [run] = log.runs;
+  const { name, version, rules } = run.tool.driver;
+  assert.deepEqual([name, version], ["sluice", VERSION]);
+  for (const { helpUri, help } of rules) {
+    assert.ok(URL.canParse(helpUri), helpUri);
+    assert.ok(help.text.length > 0);
+  }
+  const region = { startLine: 12, startColumn: 20, endLine: 12, endColumn: 23 };
+  const [{ locations, fixes }] = run.results;
+  assert.deepEqual(locations[0].physicalLocation.region, region);
+  assert.deepEqual(fixes[0].artifactChanges[0].replacements, [
+    { deletedRegion: region, insertedContent: { text: "2" } },
+  ]);
 });
 
 test("SARIF names each rule once", () => {

@@ -2,7 +2,7 @@
 
 import type { FilledCallSettings, FilledCredential, FilledProject, FilledTemplate } from "../filled.ts";
 import type { KnownPlugin } from "../plugins.ts";
-import { listed, nearestName } from "../suggest.ts";
+import { listed, nearestOf } from "../suggest.ts";
 import type { Spot } from "../tree.ts";
 import { type Check, each, isAbsent, reportUnknownPlugin, under } from "./context.ts";
 import { checkModelSettings } from "./model-settings.ts";
@@ -94,7 +94,7 @@ function checkChoice(check: Check, settings: FilledCallSettings, spot: Spot, nam
   if (names.templates.has(template) || !names.isWhole) return;
   const message = `unknown provider template \`${template}\``;
   check.report("E0304", under(settings, "provider_template", spot), message, () => ({
-    suggestion: nearestName(template, names.templates.keys()),
+    ...nearestOf(template, [...names.templates.keys()], "the project has no provider templates"),
   }));
 }
 
@@ -142,10 +142,9 @@ function checkBareAccess(
   if (plugin.needsApiKey !== false) {
     const message = `provider \`${provider}\` needs a key, and no \`credential\` is given`;
     check.report("E0312", spot, message, () => {
-      const [suggestion] = credentialsOf(provider, names);
-      const help =
-        suggestion === undefined ? `add a credential of \`${provider}\` to the project` : undefined;
-      return { suggestion, help };
+      const known = credentialsOf(provider, names);
+      if (known.length === 0) return { help: `add a credential of \`${provider}\` to the project` };
+      return { help: `add \`credential:\` with one of: ${listed(known)}` };
     });
   } else if (plugin.hasBaseUrl === false && (check.config.providers[provider]?.base_url ?? null) === null) {
     const message = `provider \`${provider}\` has no address: give \`providers.${provider}.base_url\` or a credential`;
@@ -171,8 +170,11 @@ export function checkCredential(
   if (!areKnown || owner === provider) return; // An unknown provider is reported where it is named.
   const message = `credential \`${credential}\` belongs to provider \`${owner}\`, not to \`${provider}\``;
   check.report("E0302", spot, message, () => {
-    const [suggestion] = credentialsOf(provider, names);
-    const help = suggestion === undefined ? `the project has no credential of \`${provider}\`` : undefined;
+    const known = credentialsOf(provider, names);
+    // One of several could be the wrong account: nothing is put in place that was not meant.
+    const suggestion = known.length === 1 ? known[0] : undefined;
+    if (known.length > 1) return { help: `credentials of \`${provider}\`: ${listed(known)}` };
+    const help = suggestion === undefined ? `add a credential of \`${provider}\` to the project` : undefined;
     return { suggestion, help };
   });
 }
@@ -185,8 +187,6 @@ function reportUnknownCredential(check: Check, spot: Spot, name: string, names: 
   if (!names.isWhole) return;
   check.report("E0301", spot, `unknown credential \`${name}\``, () => {
     const known = [...names.credentials.keys()];
-    const suggestion = nearestName(name, known);
-    const help = known.length === 0 ? "the project has no credentials" : `known: ${listed(known)}`;
-    return { suggestion, help: suggestion === undefined ? help : undefined };
+    return nearestOf(name, known, "the project has no credentials");
   });
 }

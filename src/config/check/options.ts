@@ -19,15 +19,18 @@ export function checkGuardrails(
     const plugin = check.plugins.find("guardrail", use.use);
     for (const key of doubledOptions(use)) {
       const beside = check.reporter.place(under(use, key, spot));
-      const message = `option \`${key}\` stands here and beside \`use\`, at ${beside}`;
-      check.report("E0109", under(use.options, key, under(use, "options", spot)), message, { at: "key" });
+      const message = `option \`${key}\` is set both here and next to \`use\`, at ${beside}`;
+      check.report("E0109", under(use.options, key, under(use, "options", spot)), message, {
+        at: "key",
+        help: "keep one of the two",
+      });
     }
     if (plugin !== undefined) {
       const options = guardrailOptions(use, spot, check.tree);
       checkOptions({ ...check, alsoKnown: GUARDRAIL_KEYS }, options, plugin.schema, spot);
       checkUse(check, { plugin, use, options }, spot, streams);
     } else if (check.plugins.find("stage", use.use) !== undefined) {
-      const help = "stages stand under `stages`";
+      const help = "stages go under `stages`";
       check.report("E0305", under(use, "use", spot), `\`${use.use}\` is a stage, not a guardrail`, { help });
     } else {
       reportUnknownPlugin(check, "guardrail", under(use, "use", spot), { name: use.use });

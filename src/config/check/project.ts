@@ -1,6 +1,6 @@
 /** Projects: their names, tokens and credentials, and everything else they hold. */
 import type { FilledCredential, FilledProject } from "../filled.ts";
-import { nearestName } from "../suggest.ts";
+import { nearestOf } from "../suggest.ts";
 import type { Spot } from "../tree.ts";
 import { checkCallSettings, checkCredential, type ProjectNames } from "./call-settings.ts";
 import { type Check, each, isAbsent, Registry, reportUnknownPlugin, under } from "./context.ts";
@@ -184,9 +184,9 @@ function checkProxies(check: Check, project: FilledProject, parent: Spot): void 
     const name = proxy.oauth_connection;
     if (name === null || known.includes(name) || !isWhole) continue;
     const message = `unknown OAuth connection \`${name}\``;
-    check.report("E0306", under(proxy, "oauth_connection", spot), message, () => ({
-      suggestion: nearestName(name, known),
-    }));
+    check.report("E0306", under(proxy, "oauth_connection", spot), message, () =>
+      nearestOf(name, known, "the project has no OAuth connections"),
+    );
   }
 }
 
@@ -234,9 +234,7 @@ function checkReceivers(check: Check, project: FilledProject, parent: Spot): voi
     checkCleartext(check, webhook, "url", { parent: spot, what: "events" });
     for (const [event, place] of each(webhook.events, under(webhook, "events", spot))) {
       if (EVENTS.includes(event)) continue;
-      check.report("W0103", place, `event \`${event}\` is never raised`, {
-        suggestion: nearestName(event, EVENTS),
-      });
+      check.report("W0103", place, `event \`${event}\` is never raised`, () => nearestOf(event, EVENTS, ""));
     }
     const { secret } = webhook;
     if (secret === undefined) continue;
