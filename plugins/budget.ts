@@ -21,7 +21,7 @@ import {
   template,
   type Usage,
 } from "sluice/plugin";
-import { costNanoUsd, dearest, TARIFF_SCHEMA, type Tariff } from "./tariff.ts";
+import { costNanoUsd, TARIFF_SCHEMA, type Tariff, worstCaseCost } from "./tariff.ts";
 
 interface Options {
   /** What the endpoint's sum is kept under. */
@@ -31,6 +31,8 @@ interface Options {
   readonly cap_text: string;
   /** Keyed by `provider/model` of the targets; `*` for all. Without one a call costs nothing. */
   readonly tariffs: Readonly<Record<string, Tariff>>;
+  /** By the list prices, where `tariffs` is the endpoint's own price. */
+  readonly list_tariffs?: Readonly<Record<string, Tariff>>;
   readonly max_output_tokens: number;
   readonly budget_estimate: "worst_case" | "expected";
   readonly prompt: string;
@@ -53,7 +55,10 @@ export default definePlugin<Options>({
   schema: {
     type: "object",
     required: ["subject", "tariffs"],
-    properties: { tariffs: { type: "object", additionalProperties: TARIFF_SCHEMA } },
+    properties: {
+      tariffs: { type: "object", additionalProperties: TARIFF_SCHEMA },
+      list_tariffs: { type: "object", additionalProperties: TARIFF_SCHEMA },
+    },
   },
   examples: [
     {
@@ -84,13 +89,14 @@ export default definePlugin<Options>({
       const most = Math.min(options.max_output_tokens, maxOutputTokens);
       // Every answer to one question is paid for; of recent ones the sum is known.
       const outputTokens = Math.min(most * n, recent?.percentile95() ?? Number.POSITIVE_INFINITY);
-      const { estimateNanoUsd, inputNanoUsd } = dearest(
+      const { estimateNanoUsd, inputNanoUsd } = worstCaseCost(
         tariffs,
-        { inputTokens, outputTokens },
+        { inputTokens, outputTokens, tier: requestedTier(x) },
         x.startedAtMs,
       );
+      const { tariffs: prices, list_tariffs: listPrices } = options;
       // Field by field: a spread costs microseconds, and this runs on every call.
-      const amounts: Amounts = { estimateNanoUsd, inputNanoUsd, tariffs: options.tariffs, x };
+      const amounts: Amounts = { estimateNanoUsd, inputNanoUsd, tariffs: prices, listTariffs: listPrices, x };
       x.claim(new EndpointClaim(endpointKey, options.cap_nano_usd ?? undefined, options.cap_text, amounts));
       const { token } = x;
       x.claim(new TokenClaim(tokenKey(token), token.monthlyCapNanoUsd, token.monthlyCapText, amounts));
@@ -119,7 +125,13 @@ export default definePlugin<Options>({
 function holdToken(x: Exchange): Outcome {
   const { token } = x;
   if (token.monthlyCapNanoUsd === undefined) return undefined;
-  const amounts = { estimateNanoUsd: SMALLEST_NANO_USD, inputNanoUsd: 0, tariffs: {}, x };
+  const amounts = {
+    estimateNanoUsd: SMALLEST_NANO_USD,
+    inputNanoUsd: 0,
+    tariffs: {},
+    listTariffs: undefined,
+    x,
+  };
   x.claim(new TokenClaim(tokenKey(token), token.monthlyCapNanoUsd, token.monthlyCapText, amounts));
   return undefined;
 }
@@ -128,6 +140,7 @@ interface Amounts {
   readonly estimateNanoUsd: number;
   readonly inputNanoUsd: number;
   readonly tariffs: Options["tariffs"];
+  readonly listTariffs: Options["list_tariffs"];
   readonly x: Exchange;
 }
 
@@ -154,9 +167,15 @@ abstract class MonthClaim implements SpendClaim {
 
   costNanoUsd(usage: Usage): number {
     const { tariffs, x } = this.#amounts;
-    const tariff = tariffOf(tariffs, x);
-    // At the price of the moment when it came, as it was reserved.
-    return tariff === undefined ? 0 : costNanoUsd(tariff, usage, x.startedAtMs);
+    const own = tariffs["*"];
+    // An endpoint's own price is for all its tokens, whatever the provider charges for.
+    if (own !== undefined) return costNanoUsd(own, withoutBilled(usage), x.startedAtMs);
+    return costByTarget(tariffs, usage, x) ?? 0;
+  }
+
+  listCostNanoUsd(usage: Usage): number | undefined {
+    const { tariffs, listTariffs = tariffs, x } = this.#amounts;
+    return costByTarget(listTariffs, usage, x);
   }
 
   protected words(spentNanoUsd: number): { spent: string; estimate: string; cap: string } {
@@ -184,9 +203,21 @@ function tokenKey(token: TokenRef): string {
   return key;
 }
 
-function tariffOf(tariffs: Options["tariffs"], x: Exchange): Tariff | undefined {
+/** By the price of the target that answered, of the moment when the call came, as it was reserved. */
+function costByTarget(tariffs: Options["tariffs"], usage: Usage, x: Exchange): number | undefined {
   const last = x.attempts.at(-1);
-  return tariffs["*"] ?? tariffs[`${last?.provider}/${last?.model}`];
+  const tariff = tariffs[`${last?.provider}/${last?.model}`];
+  return tariff === undefined ? undefined : costNanoUsd(tariff, usage, x.startedAtMs, requestedTier(x));
+}
+
+function withoutBilled(usage: Usage): Usage {
+  return usage.billed === undefined ? usage : { ...usage, billed: undefined };
+}
+
+/** The processing tier that a client asks for, in OpenAI's words; "": none. */
+function requestedTier({ options }: Exchange): string {
+  const tier = options?.extra?.["service_tier"];
+  return typeof tier === "string" ? tier : "";
 }
 
 /** The 95th percentile of the latest completions, sorted anew only after a new one came. */

@@ -9,6 +9,8 @@ interface Rates {
   readonly input: number;
   readonly cached_input: number;
   readonly cache_write: number;
+  /** Of what is kept for an hour. Absent: as other cache writes. */
+  readonly cache_write_1h?: number;
   readonly output: number;
 }
 
@@ -19,19 +21,27 @@ interface Period {
   readonly rates: Rates;
   /** For the whole of a request with more prompt tokens than that, cached ones counted. */
   readonly long?: { readonly above_tokens: number; readonly rates: Rates };
+  /** What the rates are multiplied by in each processing tier. A tier that is not listed costs the rates themselves. */
+  readonly tiers?: Readonly<Record<string, number>>;
+  /** Nano-dollars for each web search that the provider runs. */
+  readonly web_search?: number;
 }
 
 /** Periods in the order of their beginning; the first one begins at 0. */
 export type Tariff = readonly Period[];
-
-const NO_RATES: Rates = { input: 0, cached_input: 0, cache_write: 0, output: 0 };
 
 const rate = { type: "number", minimum: 0 } as const;
 const rates = {
   type: "object",
   additionalProperties: false,
   required: ["input", "cached_input", "cache_write", "output"],
-  properties: { input: rate, cached_input: rate, cache_write: rate, output: rate },
+  properties: {
+    input: rate,
+    cached_input: rate,
+    cache_write: rate,
+    cache_write_1h: rate,
+    output: rate,
+  },
 } as const;
 
 export const TARIFF_SCHEMA: JsonSchema = {
@@ -50,44 +60,82 @@ export const TARIFF_SCHEMA: JsonSchema = {
         required: ["above_tokens", "rates"],
         properties: { above_tokens: { type: "integer", minimum: 0 }, rates },
       },
+      tiers: { type: "object", additionalProperties: rate },
+      web_search: rate,
     },
   },
 };
 
-/** What tokens were used for, at the price of the moment `atMs`. Whole nano-dollars. */
-export function costNanoUsd(tariff: Tariff, usage: Usage, atMs: number): number {
-  const { input, cached_input, cache_write, output } = ratesAt(tariff, atMs, usage.promptTokens);
+/**
+ * What tokens cost at the price of the moment `atMs`, in whole nano-dollars. `requestedTier` counts where the provider
+ * does not report the tier that served the call.
+ */
+export function costNanoUsd(tariff: Tariff, usage: Usage, atMs: number, requestedTier = ""): number {
+  const period = periodAt(tariff, atMs);
+  if (period === undefined) return 0;
+  const { billed, webSearches = 0, serviceTier } = usage;
+  const factor = period.tiers?.[serviceTier ?? requestedTier] ?? 1;
+  const searches = webSearches * (period.web_search ?? 0);
+  if (billed !== undefined) {
+    const { input, output } = ratesFor(period, billed.promptTokens);
+    return Math.round((billed.promptTokens * input + billed.completionTokens * output) * factor + searches);
+  }
+  const { input, cached_input, cache_write, cache_write_1h, output } = ratesFor(period, usage.promptTokens);
   const cached = usage.cachedPromptTokens ?? 0;
   const written = usage.cacheWriteTokens ?? 0;
+  const writtenFor1h = Math.min(usage.cacheWrite1hTokens ?? 0, written);
   const fresh = Math.max(0, usage.promptTokens - cached - written);
   // Total tokens, where a provider counts more of them than prompt and completion, are paid as output.
   const answered = Math.max(usage.completionTokens, usage.totalTokens - usage.promptTokens);
-  return Math.round(fresh * input + cached * cached_input + written * cache_write + answered * output);
+  const writes = (written - writtenFor1h) * cache_write + writtenFor1h * (cache_write_1h ?? cache_write);
+  const tokens = fresh * input + cached * cached_input + writes + answered * output;
+  return Math.round(tokens * factor + searches);
+}
+
+/** Tiers of which it is known that they cost no more than the list price, whatever the vendor. */
+const ORDINARY_TIERS: ReadonlySet<string> = new Set(["", "auto", "default", "standard", "on_demand"]);
+
+export interface WorstCase {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** The processing tier that the call asks for; "": none. */
+  readonly tier?: string;
 }
 
 /** The most that so many tokens may cost on any of the tariffs: in all, and for the input alone. */
-export function dearest(
+export function worstCaseCost(
   tariffs: readonly Tariff[],
-  { inputTokens, outputTokens }: { readonly inputTokens: number; readonly outputTokens: number },
+  { inputTokens, outputTokens, tier = "" }: WorstCase,
   atMs: number,
 ): { readonly estimateNanoUsd: number; readonly inputNanoUsd: number } {
   let estimateNanoUsd = 0;
   let inputNanoUsd = 0;
   for (const tariff of tariffs) {
-    const { input, cached_input, cache_write, output } = ratesAt(tariff, atMs, inputTokens);
-    // Whether a provider reads or writes its cache is not known before.
-    const sent = Math.ceil(inputTokens * Math.max(input, cached_input, cache_write));
-    inputNanoUsd = Math.max(inputNanoUsd, sent);
-    estimateNanoUsd = Math.max(estimateNanoUsd, sent + Math.ceil(outputTokens * output));
+    const period = periodAt(tariff, atMs);
+    if (period === undefined) continue;
+    const { input, cached_input, cache_write, cache_write_1h = 0, output } = ratesFor(period, inputTokens);
+    const factor = ORDINARY_TIERS.has(tier) ? 1 : worstFactor(period, tier);
+    // Whether a provider reads or writes its cache, and for how long, is not known before.
+    const usual = Math.max(input, cached_input, cache_write);
+    inputNanoUsd = Math.max(inputNanoUsd, Math.ceil(inputTokens * usual * factor));
+    const sent = Math.ceil(inputTokens * Math.max(usual, cache_write_1h) * factor);
+    estimateNanoUsd = Math.max(estimateNanoUsd, sent + Math.ceil(outputTokens * output * factor));
   }
   return { estimateNanoUsd, inputNanoUsd };
 }
 
-function ratesAt(tariff: Tariff, atMs: number, promptTokens: number): Rates {
+/** A cheaper tier may be served as an ordinary one, and a tier that nobody knows may be the dearest. */
+function worstFactor({ tiers = {} }: Period, tier: string): number {
+  const factor = Object.hasOwn(tiers, tier) ? (tiers[tier] ?? 1) : Math.max(1, ...Object.values(tiers));
+  return Math.max(1, factor);
+}
+
+function periodAt(tariff: Tariff, atMs: number): Period | undefined {
   let period: Period | undefined;
   for (const one of tariff) if (one.from_ms <= atMs) period = one;
-  if (period === undefined) return NO_RATES;
-  return period.long !== undefined && promptTokens > period.long.above_tokens
-    ? period.long.rates
-    : period.rates;
+  return period;
+}
+
+function ratesFor({ rates, long }: Period, promptTokens: number): Rates {
+  return long !== undefined && promptTokens > long.above_tokens ? long.rates : rates;
 }

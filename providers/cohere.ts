@@ -47,9 +47,8 @@ export const cohere = defineProvider<CohereOptions>({
       client_name: { type: "string", minLength: 1, description: "Sent as X-Client-Name." },
       count: {
         enum: ["tokens", "billed_units"],
-        default: "tokens",
         description:
-          "Which of Cohere's two counts is the usage: all tokens, its hidden preamble included, or what it bills.",
+          "Which of Cohere's two counts is used for both usage and cost: all tokens, its hidden preamble included, or what it bills. Absent: all tokens are the usage, and the cost follows what it bills.",
       },
     },
   },
@@ -60,7 +59,7 @@ export const cohere = defineProvider<CohereOptions>({
   ],
   setup(options, host): WireFormat {
     const newId = callIds(host);
-    const { count: counted = "tokens", client_name } = options;
+    const { count: counted, client_name } = options;
     const named = client_name === undefined ? undefined : { "x-client-name": client_name };
     return {
       framing: "sse",

@@ -1,6 +1,7 @@
 /** Reads Anthropic's whole answers, and the words and numbers that its streams end with too. Pure, and wary. */
 import type { ChatResult, FinishReason, ProviderFailure, ToolCall, Usage } from "sluice/plugin";
 import {
+  areCounts,
   count,
   endOf,
   errorWithin,
@@ -62,8 +63,14 @@ export const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
 /** Anthropic counts what it read from its cache, and what it wrote into it, beside the input and not within it. */
 export function usageOf(usage: Json | undefined): Usage | undefined {
   if (usage === undefined) return undefined;
-  const cachedPromptTokens = count(usage["cache_read_input_tokens"]);
-  const cacheWriteTokens = count(usage["cache_creation_input_tokens"]);
+  const { input_tokens: input, output_tokens: output } = usage;
+  const { cache_read_input_tokens: read, cache_creation_input_tokens: written } = usage;
+  if (!areCounts(input, output, read, written)) return undefined;
+  const cachedPromptTokens = count(read);
+  const cacheWriteTokens = count(written);
+  const cacheWrite1hTokens = count(record(usage["cache_creation"])?.["ephemeral_1h_input_tokens"]);
+  const webSearches = count(record(usage["server_tool_use"])?.["web_search_requests"]);
+  const serviceTier = textOf(usage["service_tier"]);
   const promptTokens = count(usage["input_tokens"]) + cachedPromptTokens + cacheWriteTokens;
   const completionTokens = count(usage["output_tokens"]);
   return {
@@ -72,6 +79,9 @@ export function usageOf(usage: Json | undefined): Usage | undefined {
     totalTokens: promptTokens + completionTokens,
     cachedPromptTokens,
     cacheWriteTokens,
+    ...(cacheWrite1hTokens > 0 && { cacheWrite1hTokens: Math.min(cacheWrite1hTokens, cacheWriteTokens) }),
+    ...(webSearches > 0 && { webSearches }),
+    ...(serviceTier !== "" && { serviceTier }),
     reasoningTokens: count(record(usage["output_tokens_details"])?.["thinking_tokens"]),
   };
 }

@@ -1,6 +1,7 @@
 /** Reads Cohere's whole answers, and the words and numbers that its streams end with too. Pure, and wary. */
 import type { ChatResult, FinishReason, ProviderFailure, ToolCall, Usage } from "sluice/plugin";
 import {
+  areCounts,
   count,
   endOf,
   errorWithin,
@@ -16,8 +17,11 @@ import {
   vectorsIn,
 } from "sluice/plugin";
 
-/** Cohere counts twice: all that its models read and write, and the part of it that it bills. */
-export type CountedTokens = "tokens" | "billed_units";
+/**
+ * Cohere counts twice: all that its models read and write, and the part of it that it bills. Undefined: the first is the
+ * usage, the second what the call costs.
+ */
+export type CountedTokens = "tokens" | "billed_units" | undefined;
 
 /** Text of a 2xx answer. */
 export function decodeCohere(
@@ -89,16 +93,23 @@ export const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
 
 export function usageOf(value: unknown, counted: CountedTokens): Usage | undefined {
   const usage = record(value);
-  const tokens = record(usage?.[counted]) ?? record(usage?.["tokens"]) ?? record(usage?.["billed_units"]);
-  if (tokens === undefined) return undefined;
+  const tokens =
+    record(usage?.[counted ?? "tokens"]) ?? record(usage?.["tokens"]) ?? record(usage?.["billed_units"]);
+  if (tokens === undefined || !areCounts(tokens["input_tokens"], tokens["output_tokens"])) return undefined;
   const promptTokens = count(tokens["input_tokens"]);
   const completionTokens = count(tokens["output_tokens"]);
+  const charged = record(usage?.["billed_units"]);
+  const isCharged = counted === undefined && areCounts(charged?.["input_tokens"], charged?.["output_tokens"]);
+  const billed = isCharged
+    ? { promptTokens: count(charged?.["input_tokens"]), completionTokens: count(charged?.["output_tokens"]) }
+    : undefined;
   // A part of all tokens; how much of it is billed is not said.
-  const cachedPromptTokens = counted === "tokens" ? count(usage?.["cached_tokens"]) : 0;
+  const cachedPromptTokens = counted !== "billed_units" ? count(usage?.["cached_tokens"]) : 0;
   return {
     promptTokens,
     completionTokens,
     totalTokens: promptTokens + completionTokens,
     cachedPromptTokens: Math.min(cachedPromptTokens, promptTokens),
+    ...(billed !== undefined && { billed }),
   };
 }

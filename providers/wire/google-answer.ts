@@ -1,6 +1,7 @@
 /** Reads Google's answers: whole ones and events of a stream have one shape. Pure, and wary: every field may be missing. */
 import type { ChatResult, FinishReason, ProviderFailure, ToolCall, Usage } from "sluice/plugin";
 import {
+  areCounts,
   count,
   endOf,
   firstOf,
@@ -111,6 +112,8 @@ export const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map<string,
 export function usageIn(answer: Json): Usage | undefined {
   const usage = record(answer["usageMetadata"]);
   if (usage === undefined) return undefined;
+  const { promptTokenCount: prompt, candidatesTokenCount: said, thoughtsTokenCount: thought } = usage;
+  if (!areCounts(prompt, said, thought)) return undefined;
   const reasoningTokens = count(usage["thoughtsTokenCount"]);
   const promptTokens = count(usage["promptTokenCount"]) + count(usage["toolUsePromptTokenCount"]);
   const completionTokens = count(usage["candidatesTokenCount"]) + reasoningTokens;

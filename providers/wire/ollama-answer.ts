@@ -10,6 +10,7 @@ import type {
   Usage,
 } from "sluice/plugin";
 import {
+  areCounts,
   count,
   endOf,
   errorWithin,
@@ -156,7 +157,7 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
 /** The prompt's count is left out when the prompt was cached: then nothing is known of it, least of all that it is 0. */
 function usageOf(answer: Json): Usage | undefined {
   const { prompt_eval_count: prompt, eval_count: completion } = answer;
-  if (!isPresent(prompt) || !isPresent(completion)) return undefined;
+  if (!isPresent(prompt) || !isPresent(completion) || !areCounts(prompt, completion)) return undefined;
   const promptTokens = count(prompt);
   const completionTokens = count(completion);
   return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };

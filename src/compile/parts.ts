@@ -3,7 +3,7 @@
  * undefined leaves it out of the chain, so that what is not configured costs nothing.
  */
 import type { CallSettings, EndpointConfig, ProjectConfig, ResolvedConfig } from "../config/model.ts";
-import { tariffsOf } from "./prices.ts";
+import { listTariffsOf, tariffsOf } from "./prices.ts";
 
 export function authenticatePart(config: ResolvedConfig): object {
   const tokens = config.projects.flatMap((project) =>
@@ -36,13 +36,16 @@ export function budgetPart(
   subject: string,
   endpoint: EndpointConfig,
 ): object | undefined {
-  const tariffs = tariffsOf(config, endpoint, targetsOf(project, endpoint));
+  const targets = targetsOf(project, endpoint);
+  const tariffs = tariffsOf(config, endpoint, targets);
   if (Object.keys(tariffs).length === 0) return undefined;
+  const hasOwnPrice = endpoint.estimated_cost_per_1k_tokens_usd !== null;
   return {
     subject,
     cap_nano_usd: endpoint.monthly_budget_usd?.nanoUsd ?? null,
     cap_text: endpoint.monthly_budget_usd?.text ?? "",
     tariffs,
+    ...(hasOwnPrice && { list_tariffs: listTariffsOf(config, targets) }),
     max_output_tokens: endpoint.max_output_tokens,
     budget_estimate: endpoint.budget_estimate,
     prompt: endpoint.prompt,

@@ -4,13 +4,23 @@
  */
 import type { Money } from "../base/money.ts";
 import type { EndpointConfig, PriceConfig, ResolvedConfig } from "../config/model.ts";
-import { findPrice, type LongPrompt, type PriceRow, type UsdPerMillion } from "../config/price-table.ts";
+import {
+  cacheWrite1hTimes,
+  findPrice,
+  type LongPrompt,
+  type PriceRow,
+  type Tiers,
+  tiersOf,
+  type UsdPerMillion,
+  webSearchUsd,
+} from "../config/price-table.ts";
 
 /** Nano-dollars a token. */
 interface Rates {
   readonly input: number;
   readonly cached_input: number;
   readonly cache_write: number;
+  readonly cache_write_1h?: number;
   readonly output: number;
 }
 
@@ -19,6 +29,8 @@ interface Period {
   readonly from_ms: number;
   readonly rates: Rates;
   readonly long?: { readonly above_tokens: number; readonly rates: Rates };
+  readonly tiers?: Tiers;
+  readonly web_search?: number;
 }
 
 interface Model {
@@ -26,14 +38,21 @@ interface Model {
   readonly model: string;
 }
 
+type Tariffs = Readonly<Record<string, readonly Period[]>>;
+
 /** Keyed by `provider/model`, or `*` for all. What costs nothing is left out: its calls need no reservation. */
 export function tariffsOf(
   config: ResolvedConfig,
   endpoint: EndpointConfig,
   targets: readonly Model[],
-): Readonly<Record<string, readonly Period[]>> {
+): Tariffs {
   const own = endpoint.estimated_cost_per_1k_tokens_usd;
   if (own !== null) return { "*": [{ from_ms: 0, rates: flat(own.nanoUsd / 1000) }] };
+  return listTariffsOf(config, targets);
+}
+
+/** By the list prices alone: what the calls would cost without a price of the endpoint's own. */
+export function listTariffsOf(config: ResolvedConfig, targets: readonly Model[]): Tariffs {
   const tariffs: Record<string, readonly Period[]> = {};
   for (const target of targets) {
     const tariff = tariffOf(config, target);
@@ -66,32 +85,50 @@ function tariffOf(config: ResolvedConfig, { provider, model }: Model): readonly 
   let tariff = tariffs.get(key);
   if (tariff === undefined) {
     const price = findPrice(provider, model, (name) => rows.get(`${provider}/${name}`));
-    tariff = price === undefined ? [] : "usd" in price ? bundled(price) : given(price);
+    tariff = price === undefined ? [] : "usd" in price ? bundled(provider, price) : given(price);
     tariffs.set(key, tariff);
   }
   return tariff;
 }
 
-function given({ input, output, cached_input }: PriceConfig): readonly Period[] {
+function given({ provider, input, output, cached_input }: PriceConfig): readonly Period[] {
   const perToken = ({ nanoUsd }: Money): number => nanoUsd / 1_000_000;
-  const rates = { ...flat(perToken(input)), output: perToken(output) };
-  return [
-    { from_ms: 0, rates: cached_input === null ? rates : { ...rates, cached_input: perToken(cached_input) } },
-  ];
+  const rate = perToken(input);
+  const rates = {
+    ...flat(rate),
+    ...(cached_input !== null && { cached_input: perToken(cached_input) }),
+    ...hourlyWrites(provider, rate),
+    output: perToken(output),
+  };
+  return [{ from_ms: 0, rates, ...extrasOf(provider, undefined) }];
 }
 
-function bundled({ usd, long, next }: PriceRow): readonly Period[] {
-  const now = period(0, usd, long);
-  return next === undefined ? [now] : [now, period(Date.parse(next.from), next.usd, long)];
+function bundled(provider: string, row: PriceRow): readonly Period[] {
+  const { usd, next } = row;
+  const now = period(provider, row, 0, usd);
+  return next === undefined ? [now] : [now, period(provider, row, Date.parse(next.from), next.usd)];
 }
 
-function period(from_ms: number, usd: UsdPerMillion, long: LongPrompt | undefined): Period {
-  const rates = ratesOf(usd, { input: 1, output: 1 });
-  if (long === undefined) return { from_ms, rates };
-  return { from_ms, rates, long: { above_tokens: long.above, rates: ratesOf(usd, long) } };
+function period(provider: string, { long, tiers }: PriceRow, from_ms: number, usd: UsdPerMillion): Period {
+  const rates = ratesOf(provider, usd, { input: 1, output: 1 });
+  const extras = extrasOf(provider, tiers);
+  if (long === undefined) return { from_ms, rates, ...extras };
+  const longRates = ratesOf(provider, usd, long);
+  return { from_ms, rates, long: { above_tokens: long.above, rates: longRates }, ...extras };
+}
+
+/** What a provider charges beside its tokens, and by the tier that serves them. */
+function extrasOf(provider: string, own: Tiers | undefined): Pick<Period, "tiers" | "web_search"> {
+  const tiers = own ?? tiersOf(provider);
+  const searchUsd = webSearchUsd(provider);
+  return {
+    ...(Object.keys(tiers).length > 0 && { tiers }),
+    ...(searchUsd > 0 && { web_search: Math.round(searchUsd * 1_000_000_000) }),
+  };
 }
 
 function ratesOf(
+  provider: string,
   [input, output, cachedInput, cacheWrite]: UsdPerMillion,
   times: Omit<LongPrompt, "above">,
 ): Rates {
@@ -99,8 +136,14 @@ function ratesOf(
     input: nanoPerToken(input * times.input),
     cached_input: nanoPerToken((cachedInput ?? input) * times.input),
     cache_write: nanoPerToken((cacheWrite ?? input) * times.input),
+    ...hourlyWrites(provider, nanoPerToken(input * times.input)),
     output: nanoPerToken(output * times.output),
   };
+}
+
+function hourlyWrites(provider: string, input: number): Pick<Rates, "cache_write_1h"> {
+  const times = cacheWrite1hTimes(provider);
+  return times === undefined ? {} : { cache_write_1h: input * times };
 }
 
 /** Through whole nano-dollars, since 0.07 times 1,000 is not 70. */

@@ -3,7 +3,7 @@
  * it. Knows nothing of endpoints or budgets.
  *
  * As of 2026-11-21: the vendors' list prices as the model catalogue of npm `@earendil-works/pi-ai` 1.5.2 has them, held
- * against litellm's price file. Batch, flex and priority rates, regions and contracts are not in it: `prices` is for those.
+ * against litellm's price file. Regions and contracts are not in it: `prices` is for those.
  */
 
 /** USD per 1,000,000 tokens. Cached input and cache writes cost what input costs where they have no price of their own. */
@@ -22,9 +22,14 @@ export interface LongPrompt {
   readonly output: number;
 }
 
+/** By processing tier: what its tokens cost, times the list price. */
+export type Tiers = Readonly<Record<string, number>>;
+
 export interface PriceRow {
   readonly usd: UsdPerMillion;
   readonly long?: LongPrompt;
+  /** What its tiers cost, where that differs from those of the provider's other models; see `tiersOf`. */
+  readonly tiers?: Tiers;
   /** A change that the vendor has announced, from the start of a day on (UTC). */
   readonly next?: { readonly from: string; readonly usd: UsdPerMillion };
 }
@@ -35,6 +40,11 @@ const OVER_272K: LongPrompt = { above: 272_000, input: 2, output: 1.5 };
 const OVER_200K: LongPrompt = { above: 200_000, input: 2, output: 1.5 };
 const OVER_100K: LongPrompt = { above: 100_000, input: 5, output: 5 };
 
+/** Flex and batch cost half. `fast` is another name of `priority`, which has a price list of its own. */
+function openaiTiers(priority: number): Tiers {
+  return { flex: 0.5, batch: 0.5, priority, fast: priority };
+}
+
 const openai: Rows = {
   "gpt-6-astra": { usd: [10, 50, 1, 12.5], long: OVER_272K },
   "gpt-6.1-sol": { usd: [2, 10, 0.1, 2.5], long: OVER_272K },
@@ -42,9 +52,9 @@ const openai: Rows = {
   "gpt-6-sol": { usd: [2, 10, 0.2, 2.5], long: OVER_272K },
   "gpt-6-luna": { usd: [0.1, 0.5, 0.01, 0.125], long: OVER_272K },
   "gpt-5.6-sol": { usd: [4, 20, 0.4, 5], long: OVER_272K },
-  "gpt-5.6-terra": { usd: [2, 12, 0.2, 2.5], long: OVER_272K },
+  "gpt-5.6-terra": { usd: [2, 12, 0.2, 2.5], long: OVER_272K, tiers: openaiTiers(2) },
   "gpt-5.6-luna": { usd: [0.2, 1.2, 0.02, 0.25], long: OVER_272K },
-  "gpt-5.5": { usd: [5, 30, 0.5], long: OVER_272K },
+  "gpt-5.5": { usd: [5, 30, 0.5], long: OVER_272K, tiers: openaiTiers(2.5) },
   "gpt-5.4": { usd: [2.5, 15, 0.25], long: OVER_272K },
   "gpt-5.4-mini": { usd: [0.75, 4.5, 0.075] },
   "gpt-5.4-nano": { usd: [0.2, 1.25, 0.02] },
@@ -146,6 +156,34 @@ export const PRICE_TABLE: Readonly<Record<string, Rows>> = {
 };
 
 const table = new Map(Object.entries(PRICE_TABLE).map(([key, rows]) => [key, new Map(Object.entries(rows))]));
+
+const NO_TIERS: Tiers = {};
+const TIERS: ReadonlyMap<string, Tiers> = new Map([
+  // Of models whose priority price is not known, the dearest factor that is: a cap errs on the safe side.
+  ["openai", openaiTiers(2.5)],
+  ["anthropic", { batch: 0.5 }],
+  ["google", { flex: 0.5, batch: 0.5 }],
+]);
+
+/** What a provider's processing tiers cost. A tier that is not listed costs the list price. */
+export function tiersOf(provider: string): Tiers {
+  return TIERS.get(provider) ?? NO_TIERS;
+}
+
+/** Anthropic's writes to its cache for an hour cost twice what input costs. */
+const CACHE_WRITE_1H_TIMES: ReadonlyMap<string, number> = new Map([["anthropic", 2]]);
+
+/** What a cache write for an hour costs, times the price of input; undefined: no more than any cache write. */
+export function cacheWrite1hTimes(provider: string): number | undefined {
+  return CACHE_WRITE_1H_TIMES.get(provider);
+}
+
+/** USD for each web search that a provider runs: $10 for 1,000. */
+const WEB_SEARCH_USD: ReadonlyMap<string, number> = new Map([["anthropic", 0.01]]);
+
+export function webSearchUsd(provider: string): number {
+  return WEB_SEARCH_USD.get(provider) ?? 0;
+}
 
 /** Models of a provider that the bundled table has. */
 export function pricedModels(provider: string): readonly string[] {

@@ -118,9 +118,17 @@ export interface Usage {
   readonly cachedPromptTokens?: number;
   /** The part of promptTokens that the provider wrote into its cache, where that has a price. Default 0. */
   readonly cacheWriteTokens?: number;
+  /** The part of cacheWriteTokens that is kept for an hour, where that has a price of its own. Default 0. @since 0.2 */
+  readonly cacheWrite1hTokens?: number;
   /** The part of completionTokens that nobody sees: the model's reasoning. Default 0. */
   readonly reasoningTokens?: number;
-  /** True when no provider reported it and the 4-characters rule was used. */
+  /** Web searches that the provider ran for the answer and charges for. Default 0. @since 0.2 */
+  readonly webSearches?: number;
+  /** The processing tier that the provider served the call with, e.g. `flex`. Absent: not reported. @since 0.2 */
+  readonly serviceTier?: string;
+  /** What the provider charges for, where it charges for other tokens than it counts above. @since 0.2 */
+  readonly billed?: { readonly promptTokens: number; readonly completionTokens: number };
+  /** True when it was not reported, or not usably, and was estimated from the text. */
   readonly estimated?: boolean;
 }
 

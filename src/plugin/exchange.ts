@@ -66,6 +66,8 @@ export interface SpendClaim {
   readonly inputNanoUsd: number;
   /** What the call did cost, in whole nano-dollars. Claims of one call agree on it; the first one's is logged. */
   costNanoUsd(usage: Usage): number;
+  /** What the call would have cost by list prices; undefined: none is known. For the log. @since 0.2 */
+  listCostNanoUsd?(usage: Usage): number | undefined;
   /** Words the refusal. `spentNanoUsd`: settled plus reserved in this month. */
   refuse(spentNanoUsd: number): GatewayError;
 }
@@ -187,6 +189,8 @@ export interface CallEnd {
   readonly finishReason: FinishReason | undefined;
   /** Settled cost; 0 where no price is known. */
   readonly costNanoUsd: number;
+  /** What it would have cost by list prices; undefined: none is known, or no usage. @since 0.2 */
+  readonly listCostNanoUsd?: number | undefined;
   readonly durationMs: number;
   /** Milliseconds from arrival to the first byte of the answer; undefined when there was none. */
   readonly firstByteMs: number | undefined;

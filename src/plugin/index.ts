@@ -165,6 +165,7 @@ export {
 } from "./wire/failures.ts";
 export type { Json } from "./wire/json.ts";
 export {
+  areCounts,
   count,
   firstOf,
   hasItems,

@@ -1,7 +1,7 @@
 /** What calls cost by their tariff, and what is reserved for them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { costNanoUsd, dearest, type Tariff } from "../../plugins/tariff.ts";
+import { costNanoUsd, type Tariff, worstCaseCost } from "../../plugins/tariff.ts";
 
 const NOON = Date.UTC(2026, 4, 14, 12);
 const NEXT_MONTH = Date.UTC(2026, 5, 1);
@@ -70,22 +70,25 @@ test("what is reserved covers the dearest model, and input that is written to a 
     { from_ms: 0, rates: { input: 500, cached_input: 500, cache_write: 500, output: 1 } },
   ];
   const tokens = { inputTokens: 10, outputTokens: 20 };
-  assert.deepEqual(dearest([plain], tokens, NOON), {
+  assert.deepEqual(worstCaseCost([plain], tokens, NOON), {
     inputNanoUsd: 10 * 125,
     estimateNanoUsd: 10 * 125 + 20 * 1_000,
   });
   // One is dearer for its input, the other in all.
-  assert.deepEqual(dearest([cheap, plain], tokens, NOON), {
+  assert.deepEqual(worstCaseCost([cheap, plain], tokens, NOON), {
     inputNanoUsd: 10 * 500,
     estimateNanoUsd: 10 * 125 + 20 * 1_000,
   });
-  assert.deepEqual(dearest([], tokens, NOON), { inputNanoUsd: 0, estimateNanoUsd: 0 });
+  assert.deepEqual(worstCaseCost([], tokens, NOON), { inputNanoUsd: 0, estimateNanoUsd: 0 });
 });
 
 test("what is reserved reaches into the price of long prompts and of the day", () => {
   assert.equal(
-    dearest([long], { inputTokens: 1_001, outputTokens: 2 }, NOON).estimateNanoUsd,
+    worstCaseCost([long], { inputTokens: 1_001, outputTokens: 2 }, NOON).estimateNanoUsd,
     1_001 * 250 + 2 * 1_500,
   );
-  assert.equal(dearest([changing], { inputTokens: 0, outputTokens: 2 }, NEXT_MONTH).estimateNanoUsd, 4_000);
+  assert.equal(
+    worstCaseCost([changing], { inputTokens: 0, outputTokens: 2 }, NEXT_MONTH).estimateNanoUsd,
+    4_000,
+  );
 });

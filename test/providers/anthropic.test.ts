@@ -340,6 +340,7 @@ test("an answer is its text, its end and what it used, the cached part counted i
       cachedPromptTokens: 2000,
       cacheWriteTokens: 100,
       reasoningTokens: 25,
+      serviceTier: "standard",
     },
   });
   assert.equal(answer({ usage: undefined }).usage, undefined);

@@ -159,14 +159,17 @@ test("a schema is told directly, and not beside tools", () => {
   assert.equal(told({ responseSchema, options: { tools: [{ name: "boil" }], json: true } }), undefined);
 });
 
-test("an answer is its text, its end and what it used; Cohere names no model", () => {
+test("an answer is its text, its end, what it used and what is billed; Cohere names no model", () => {
   assert.deepEqual(answer(), {
     id: "c-1",
     model: "",
     content: "Tea.",
     finishReason: "stop",
     providerFinishReason: "COMPLETE",
-    usage: { promptTokens: 90, completionTokens: 5, totalTokens: 95, cachedPromptTokens: 80 },
+    usage: {
+      ...{ promptTokens: 90, completionTokens: 5, totalTokens: 95, cachedPromptTokens: 80 },
+      billed: { promptTokens: 4, completionTokens: 2 },
+    },
   });
 });
 

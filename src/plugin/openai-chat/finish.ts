@@ -1,7 +1,7 @@
 /** What an answer in OpenAI's format ended with, and what it used, in the gateway's words. */
 import type { FinishReason, Usage } from "../chat.ts";
 import { type End, endOf } from "../wire/end-of.ts";
-import { count, type Json, record } from "../wire/json.ts";
+import { areCounts, count, type Json, record, textOf } from "../wire/json.ts";
 
 const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["stop", "stop"],
@@ -30,12 +30,14 @@ export function finish(word: string, { refusal, ...said }: Held): End {
 
 /** Usage of an answer or event. Where two places have it they say the same, so one of them counts. */
 export function usageIn(answer: Json): Usage | undefined {
-  return usageOf(answer["usage"]) ?? usageOf(record(answer["x_groq"])?.["usage"]);
+  const tier = answer["service_tier"];
+  return usageOf(answer["usage"], tier) ?? usageOf(record(answer["x_groq"])?.["usage"], tier);
 }
 
-function usageOf(value: unknown): Usage | undefined {
+function usageOf(value: unknown, tier: unknown): Usage | undefined {
   const usage = record(value);
-  if (usage === undefined) return undefined;
+  if (usage === undefined || !areCounts(usage["prompt_tokens"], usage["completion_tokens"])) return undefined;
+  const serviceTier = textOf(tier) || textOf(usage["service_tier"]);
   const prompt = record(usage["prompt_tokens_details"]);
   const completion = record(usage["completion_tokens_details"]);
   const promptTokens = count(usage["prompt_tokens"]);
@@ -48,5 +50,6 @@ function usageOf(value: unknown): Usage | undefined {
       count(prompt?.["cached_tokens"]) || count(usage["num_cached_tokens"]) || count(usage["cached_tokens"]),
     cacheWriteTokens: count(prompt?.["cache_write_tokens"]),
     reasoningTokens: count(completion?.["reasoning_tokens"]),
+    ...(serviceTier !== "" && { serviceTier }),
   };
 }

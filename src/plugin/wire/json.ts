@@ -108,6 +108,15 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+/**
+ * True when the counts of a reported usage can be relied on: each is absent or a whole number that is not negative, and
+ * at least one is there. Otherwise the usage is left out, so that the gateway estimates it: a count of 0 would be free.
+ */
+export function areCounts(...values: readonly unknown[]): boolean {
+  const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
+  return values.some(isPresent) && values.every((value) => !isPresent(value) || isCount(value));
+}
+
 /** A whole number that is not negative; 0 for anything else. */
 export function count(value: unknown): number {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : 0;

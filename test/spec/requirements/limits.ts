@@ -48,6 +48,8 @@ export const LIMITS = {
     "cost.price-table": "Without that price, `prices` give the cost, input and output apart.",
     "cost.price-table.cached": "Cached input is charged at its own price where one is given.",
     "cost.bundled-prices": "Models of the bundled table have a price without any configuration.",
+    "cost.vendor-rules":
+      "Costs follow what each vendor charges: cache writes of an hour, tiers (flex, priority), web searches, billed units.",
     "cost.warn-unpriced": "`sluice validate` warns where a token's cap relies on a model without a price.",
     "cost.none": "With no price at all a call costs 0.",
     "cost.exact": "Sums of costs are exact to the nano-dollar.",
