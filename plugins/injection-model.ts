@@ -8,8 +8,8 @@ import { plainText } from "./plain-text.ts";
 export const BUCKET_BITS = 17;
 /** Symbols in one block; a window is two neighboring blocks, so that no phrase is cut at every border. */
 const BLOCK_SYMBOLS = 160;
-/** One n-gram for each symbol, and for each word one bucket for itself and one for its pair. */
-const BLOCK_FEATURES_MAX = 3 * BLOCK_SYMBOLS;
+/** Symbols before a block that its first n-grams reach back to. */
+const HISTORY = 3;
 
 /** Symbols: 0 a blank, 1 to 26 letters, then classes of other characters, from 32 on letters of other scripts, hashed. */
 const DIGIT = 27;
@@ -33,61 +33,92 @@ const LOOKALIKES: Readonly<Record<string, string>> = {
 };
 
 /** Symbol of each UTF-16 code unit; those beyond ASCII are filled in when they are first met. */
-const symbols = new Uint8Array(65_536).fill(UNKNOWN);
-for (let code = 0; code < 128; code++) symbols[code] = asciiSymbol(code);
+const symbolTable = new Uint8Array(65_536).fill(UNKNOWN);
+for (let code = 0; code < 128; code++) symbolTable[code] = asciiSymbol(code);
 
-/** Reused by every call: a text is read to its end before another begins. */
-const buckets = new Uint32Array(BLOCK_FEATURES_MAX);
+/** Characters read in one go; the next go begins a window earlier, so that nothing is cut in two. */
+const SEGMENT_CHARACTERS = 32_768;
+const OVERLAP_CHARACTERS = 2 * BLOCK_SYMBOLS;
+const BLOCKS_MAX = Math.ceil((SEGMENT_CHARACTERS + 1) / BLOCK_SYMBOLS);
 
-/** Called for each block with its features: the first `count` entries of `block`, which is only valid during the call. */
-export type BlockVisitor = (block: Uint32Array, count: number) => void;
+/** A segment of a text: its symbols, and where in `wordBuckets` the words of each block end. Reused by every call. */
+const symbols = new Uint8Array(HISTORY + SEGMENT_CHARACTERS + 1);
+/** A word ends at most at every second symbol, and fills a bucket for itself and one for its pair. */
+const wordBuckets = new Uint32Array(SEGMENT_CHARACTERS + 2);
+const wordEnds = new Uint32Array(BLOCKS_MAX);
 
-/** Characters that are copied out of the text at a time: reading them from there is faster than from the string. */
-const CHUNK_CHARACTERS = 16_384;
-const chunk = Buffer.alloc(2 * CHUNK_CHARACTERS);
-const codes = new Uint16Array(chunk.buffer, chunk.byteOffset, CHUNK_CHARACTERS);
+/** Characters are copied out of the text first: reading them from there is faster than from the string. */
+const copy = Buffer.alloc(2 * (SEGMENT_CHARACTERS + 1));
+const codes = new Uint16Array(copy.buffer, copy.byteOffset, SEGMENT_CHARACTERS + 1);
 
-/** Splits a text into blocks and hashes the features of each. Linear in the length of the text. */
-export function readBlocks(text: string, visit: BlockVisitor): void {
+/** A block of the segment that is being read: ranges of `symbols` (from HISTORY on) and `wordBuckets`. */
+export interface Block {
+  readonly from: number;
+  readonly to: number;
+  readonly wordsFrom: number;
+  readonly wordsTo: number;
+}
+
+/** Calls `visit` for each block of each segment; `isFirst`: no block of its segment comes before it. */
+export function readBlocks(text: string, visit: (block: Block, isFirst: boolean) => void): void {
   const plain = plainText(text);
-  let count = 0;
-  let blockSymbols = 0;
-  let last = 0;
-  /** The last four symbols, a byte each. */
-  let gram = 0;
-  let word = 0;
-  let wordBefore = 0;
-  for (let from = 0; from <= plain.length; from += CHUNK_CHARACTERS) {
-    const isLast = plain.length - from < CHUNK_CHARACTERS;
-    const length = isLast ? plain.length - from : CHUNK_CHARACTERS;
-    chunk.write(length === plain.length ? plain : plain.slice(from, from + length), "utf16le");
-    // A blank after the end closes the last word.
-    if (isLast) codes[length] = 32;
-    const end = isLast ? length + 1 : length;
-    for (let i = 0; i < end; i++) {
-      const symbol = symbolOf(codes[i] ?? 0);
-      if (symbol === 0 && last === 0) continue;
-      last = symbol;
-      gram = (gram << 8) | symbol;
-      buckets[count++] = bucketOf(gram);
-      if ((symbol > 0 && symbol <= APOSTROPHE) || symbol >= OTHER_SCRIPTS) {
-        word = (Math.imul(word ^ symbol, 0x01000193) + symbol) | 0;
-      } else if (word !== 0) {
-        const hash = mixed(word);
-        buckets[count++] = bucketOf(hash ^ 0x7777);
-        buckets[count++] = bucketOf(Math.imul(wordBefore, 31) ^ hash ^ 0x8888);
-        wordBefore = hash;
-        word = 0;
-      }
-      if (++blockSymbols === BLOCK_SYMBOLS) {
-        visit(buckets, count);
-        count = 0;
-        blockSymbols = 0;
-      }
+  const step = SEGMENT_CHARACTERS - OVERLAP_CHARACTERS;
+  for (let from = 0; from === 0 || from + OVERLAP_CHARACTERS < plain.length; from += step) {
+    const count = readSegment(
+      from === 0 && plain.length <= SEGMENT_CHARACTERS ? plain : plain.slice(from, from + SEGMENT_CHARACTERS),
+    );
+    for (let block = 0; block * BLOCK_SYMBOLS < count; block++) {
+      const start = block * BLOCK_SYMBOLS;
+      const to = Math.min(count, start + BLOCK_SYMBOLS);
+      const wordsFrom = block === 0 ? 0 : (wordEnds[block - 1] ?? 0);
+      visit({ from: start, to, wordsFrom, wordsTo: wordEnds[block] ?? 0 }, block === 0);
     }
   }
-  // An empty text has one empty block.
-  if (count > 0 || plain === "") visit(buckets, count);
+}
+
+/** Fills the buffers from a text; the number of its symbols, at least 1. */
+function readSegment(text: string): number {
+  copy.write(text, "utf16le");
+  // A blank after the end closes the last word.
+  codes[text.length] = 32;
+  let count = 0;
+  let wordCount = 0;
+  let last = 1;
+  let word = 0;
+  let wordBefore = 0;
+  let blockEnd = BLOCK_SYMBOLS;
+  for (let i = 0; i <= text.length; i++) {
+    const symbol = symbolOf(codes[i] ?? 0);
+    if (symbol === 0 && last === 0) continue;
+    last = symbol;
+    if (count === blockEnd) {
+      wordEnds[count / BLOCK_SYMBOLS - 1] = wordCount;
+      blockEnd += BLOCK_SYMBOLS;
+    }
+    symbols[HISTORY + count++] = symbol;
+    if ((symbol > 0 && symbol <= APOSTROPHE) || symbol >= OTHER_SCRIPTS) {
+      word = (Math.imul(word ^ symbol, 0x01000193) + symbol) | 0;
+    } else if (word !== 0) {
+      const hash = mixed(word);
+      wordBuckets[wordCount++] = bucketOf(hash ^ 0x7777);
+      wordBuckets[wordCount++] = bucketOf(Math.imul(wordBefore, 31) ^ hash ^ 0x8888);
+      wordBefore = hash;
+      word = 0;
+    }
+  }
+  wordEnds[Math.ceil(count / BLOCK_SYMBOLS) - 1] = wordCount;
+  return count;
+}
+
+/** Buckets of a block's words and of the n-grams that end with its symbols. */
+export function featuresOf({ from, to, wordsFrom, wordsTo }: Block): Uint32Array {
+  const grams = Uint32Array.from({ length: to - from }, (_, index) => gramBucket(from + index));
+  return Uint32Array.from([...wordBuckets.subarray(wordsFrom, wordsTo), ...grams]);
+}
+
+function gramBucket(at: number): number {
+  const [a = 0, b = 0, c = 0, d = 0] = symbols.subarray(at, at + HISTORY + 1);
+  return bucketOf((a << 24) | (b << 16) | (c << 8) | d);
 }
 
 /** What a window of so many features scores: a sum that does not grow with the length of the text alone. */
@@ -103,24 +134,63 @@ export interface InjectionModel {
   readonly bias: number;
 }
 
-/** Log-odds that the most suspicious window of the text is an injection. */
-export function injectionLogit({ weights, scale, bias }: InjectionModel, text: string): number {
-  let best = Number.NEGATIVE_INFINITY;
-  let sumBefore = 0;
-  let countBefore = 0;
-  readBlocks(text, (block, count) => {
-    let sum = 0;
-    for (let i = 0; i < count; i++) sum += weights[block[i] ?? 0] ?? 0;
-    best = Math.max(best, windowScore(bias, (sumBefore + sum) * scale, countBefore + count));
-    sumBefore = sum;
-    countBefore = count;
+/**
+ * N-grams are looked at only in windows whose words score at least this, or that hold other scripts than Latin,
+ * some of which have no blanks between words. They are most of the work; of 3,500 attacks that the model finds none has fewer points by its words,
+ * of harmless windows three of four have.
+ */
+const WORD_SCORE_MIN = -0.75;
+
+/** Log-odds that the most suspicious window of the text, a block and the one before it, is an injection. */
+export function injectionLogit(model: InjectionModel, text: string): number {
+  const { weights, scale, bias } = model;
+  let best = LOGIT_UNSEEN;
+  let before = EMPTY_BLOCK;
+  let wordsBefore = 0;
+  readBlocks(text, (block, isFirst) => {
+    if (isFirst) before = EMPTY_BLOCK;
+    if (isFirst) wordsBefore = 0;
+    const words = wordSum(block, weights);
+    const both = words + wordsBefore;
+    const count = block.to - before.from + block.wordsTo - before.wordsFrom;
+    if ((both * scale) / Math.sqrt(count) >= WORD_SCORE_MIN || hasOtherScripts(before.from, block.to)) {
+      const grams = gramSum(before.from, block.to, weights);
+      best = Math.max(best, windowScore(bias, (both + grams) * scale, count));
+    }
+    before = block;
+    wordsBefore = words;
   });
   return best;
 }
 
+const EMPTY_BLOCK: Block = { from: 0, to: 0, wordsFrom: 0, wordsTo: 0 };
+/** Of a text in which no window was looked at closely. */
+const LOGIT_UNSEEN = -5;
+
+function wordSum({ wordsFrom, wordsTo }: Block, weights: Int8Array): number {
+  let sum = 0;
+  for (let i = wordsFrom; i < wordsTo; i++) sum += weights[wordBuckets[i] ?? 0] ?? 0;
+  return sum;
+}
+
+function gramSum(from: number, to: number, weights: Int8Array): number {
+  let sum = 0;
+  let gram = ((symbols[from] ?? 0) << 16) | ((symbols[from + 1] ?? 0) << 8) | (symbols[from + 2] ?? 0);
+  for (let i = from; i < to; i++) {
+    gram = (gram << 8) | (symbols[HISTORY + i] ?? 0);
+    sum += weights[bucketOf(gram)] ?? 0;
+  }
+  return sum;
+}
+
+function hasOtherScripts(from: number, to: number): boolean {
+  for (let i = HISTORY + from; i < HISTORY + to; i++) if ((symbols[i] ?? 0) >= OTHER_SCRIPTS) return true;
+  return false;
+}
+
 function symbolOf(code: number): number {
-  const known = symbols[code] ?? OTHER;
-  return known === UNKNOWN ? (symbols[code] = otherSymbol(code)) : known;
+  const known = symbolTable[code] ?? OTHER;
+  return known === UNKNOWN ? (symbolTable[code] = otherSymbol(code)) : known;
 }
 
 function asciiSymbol(code: number): number {

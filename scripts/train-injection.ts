@@ -9,7 +9,13 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { BUCKET_BITS, type InjectionModel, readBlocks, windowScore } from "../plugins/injection-model.ts";
+import {
+  BUCKET_BITS,
+  featuresOf,
+  type InjectionModel,
+  readBlocks,
+  windowScore,
+} from "../plugins/injection-model.ts";
 import promptInjection, { BLOCKING_SCORE, combinedScore, ruleWeight } from "../plugins/prompt-injection.ts";
 import { type LabeledText, ownTexts } from "./injection-texts.ts";
 
@@ -75,13 +81,11 @@ function sourceOf(set: string): string {
 
 function windowsOf(text: string): Uint32Array[] {
   const windows: Uint32Array[] = [];
-  let before = new Uint32Array(0);
-  readBlocks(text, (block, count) => {
-    const own = block.slice(0, count);
-    const window = new Uint32Array(before.length + count);
-    window.set(before);
-    window.set(own, before.length);
-    windows.push(window);
+  let before: Uint32Array = new Uint32Array(0);
+  readBlocks(text, (block, isFirst) => {
+    if (isFirst) before = new Uint32Array(0);
+    const own = featuresOf(block);
+    windows.push(Uint32Array.from([...before, ...own]));
     before = own;
   });
   return windows;
