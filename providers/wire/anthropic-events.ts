@@ -35,6 +35,7 @@ export class AnthropicDecoder implements StreamDecoder {
   model = "";
   /** `message_stop` came. */
   complete = false;
+  thinking = false;
   readonly #newId: () => string;
   readonly #plain = new PlainEvents(SHAPES_MAX);
   /** By Anthropic's index, which counts texts and thoughts too. */
@@ -103,6 +104,7 @@ export class AnthropicDecoder implements StreamDecoder {
   }
 
   #begin(theirs: unknown, block: Json | undefined, out: ChatChunk[]): ProviderFailure | undefined {
+    if (textOf(block?.["type"]).endsWith("thinking")) this.thinking = true;
     if (block?.["type"] === "text") this.#say(textOf(block["text"]), out);
     if (block?.["type"] !== "tool_use") return undefined;
     const id = textOf(block["id"]) || this.#newId();

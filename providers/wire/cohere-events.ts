@@ -33,6 +33,7 @@ export class CohereDecoder implements StreamDecoder {
   readonly model = "";
   /** `message-end` came. */
   complete = false;
+  thinking = false;
   readonly #counted: CountedTokens;
   readonly #newId: () => string;
   /** By Cohere's index, which counts texts and thoughts too. */
@@ -58,7 +59,11 @@ export class CohereDecoder implements StreamDecoder {
       case "content-start":
       case "content-delta":
         // Thoughts come under another key, plans in events of their own.
+        if (isPresent(record(message?.["content"])?.["thinking"])) this.thinking = true;
         this.#say(textOf(record(message?.["content"])?.["text"]), out);
+        return undefined;
+      case "tool-plan-delta":
+        this.thinking = true;
         return undefined;
       case "tool-call-start":
         return this.#begin(event["index"], callIn(message), out);

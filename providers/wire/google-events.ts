@@ -17,6 +17,7 @@ import { errorIn } from "./google-failure.ts";
 export class GoogleDecoder implements StreamDecoder {
   id = "";
   model = "";
+  thinking = false;
   readonly #newId: () => string;
   #calls = 0;
   #text = false;
@@ -45,6 +46,7 @@ export class GoogleDecoder implements StreamDecoder {
     const usage = usageIn(event);
     this.#usage = usage ?? this.#usage;
     const { text, toolCalls } = saidIn(event, this.#newId);
+    if (text === "" && toolCalls.length === 0 && raw.includes('"thought"')) this.thinking = true;
     if (text !== "") this.#text = true;
     if (this.#calls + toolCalls.length > TOOL_CALLS_MAX) return tooManyCalls();
     if (toolCalls.length > 0) {

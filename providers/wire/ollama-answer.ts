@@ -78,6 +78,7 @@ export class OllamaDecoder implements StreamDecoder {
   model = "";
   /** The line with `done: true` came. */
   complete = false;
+  thinking = false;
   readonly #calls: Calls;
   #text = false;
 
@@ -93,6 +94,7 @@ export class OllamaDecoder implements StreamDecoder {
     const message = record(event["message"]);
     // What the model thinks stands beside the content, and is nobody's.
     const text = textOf(message?.["content"]);
+    if (textOf(message?.["thinking"]) !== "") this.thinking = true;
     if (text !== "") {
       this.#text = true;
       out.push(eventChunk(text, undefined));

@@ -119,6 +119,8 @@ function providerFor(
   const options = optionsOf(context, plugin, credential);
   const timeoutMs = settings?.timeout_ms ?? 60_000;
   const firstByteTimeoutMs = settings?.first_byte_timeout_ms ?? 30_000;
+  const { stream_idle_timeout_ms: idleMsMax } = context.config.server;
+  const idleTimeoutMs = Math.min(settings?.stream_idle_timeout_ms ?? 60_000, idleMsMax);
   const connectionsMax = settings?.max_connections ?? 16_384;
   const key = {
     name: credential?.name,
@@ -127,6 +129,7 @@ function providerFor(
     options,
     timeoutMs,
     firstByteTimeoutMs,
+    idleTimeoutMs,
     connectionsMax,
   };
   return context.lease.take<Provider>(plugin, key, {
@@ -135,7 +138,8 @@ function providerFor(
       const made = await plugin.setup(options as never, context.hostFor(plugin));
       const { clock, log } = context.platform;
       const guard = { plugin: plugin.name, log };
-      if (!isWireFormat(made)) return guardedProvider(made, guard, { clock, timeoutMs });
+      if (!isWireFormat(made))
+        return guardedProvider(made, guard, { clock, timeoutMs, firstByteTimeoutMs, idleTimeoutMs });
       const { wireProvider } = await import("../upstream/wire.ts");
       const spoken = {
         name: credential?.name ?? "",
@@ -146,6 +150,7 @@ function providerFor(
       const provider = wireProvider(format, spoken, await context.upstream(), {
         timeoutMs,
         firstByteTimeoutMs,
+        idleTimeoutMs,
         connectionsMax,
         traceparent: context.platform.traces?.traceparent,
         received: context.platform.received,

@@ -45,6 +45,8 @@ export interface ServerConfig {
   readonly max_connections_per_address: number;
   readonly max_judged_characters: number;
   readonly request_timeout_ms: number;
+  readonly stream_idle_timeout_ms: number;
+  /** null: no limit. */
   readonly stream_timeout_ms: number | null;
   readonly drain_timeout_ms: number;
   readonly lame_duck_ms: number;
@@ -109,6 +111,7 @@ export interface ProviderConfig {
   readonly base_url: string | null;
   readonly timeout_ms: number;
   readonly first_byte_timeout_ms: number;
+  readonly stream_idle_timeout_ms: number;
   readonly max_connections: number;
   readonly options: Readonly<Record<string, unknown>>;
 }

@@ -133,6 +133,9 @@ export class Call implements Exchange {
   deadlineMs = Number.POSITIVE_INFINITY;
   /** The same for a stream whose first content has gone out. */
   streamDeadlineMs = Number.POSITIVE_INFINITY;
+  /** How long a hook may hold a stream up, and a client may leave it unread. */
+  requestTimeoutMs = Number.POSITIVE_INFINITY;
+  streamIdleTimeoutMs = Number.POSITIVE_INFINITY;
   /** The generation the call runs on, let go at its end. */
   lease: { release(): void } | undefined = undefined;
   /** The client's connection, for a call that not even a refusal can end. */

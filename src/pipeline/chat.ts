@@ -6,12 +6,13 @@ import type { CompiledEndpoint } from "../compile/model.ts";
 import type { Answer, AnswerStream, ChatResult, GatewayError, Usage } from "../plugin/index.ts";
 import { isGatewayError, isPromise, reject, STAGES } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
+import { openChunkHooks } from "./chunk-hooks.ts";
 import { deliveredResult } from "./delivery.ts";
 import { closeMoney, type Ending, endCall, estimateUsage } from "./end.ts";
 import { failCall, follow } from "./fault.ts";
 import type { Reply } from "./reply.ts";
 import { runCommit, runRequest, runResponse } from "./run.ts";
-import { openChunkHooks, type PumpOwner, StreamPump } from "./stream.ts";
+import { type PumpOwner, StreamPump } from "./stream.ts";
 
 const CALL_STAGE = STAGES.indexOf("call");
 

@@ -3,12 +3,10 @@
  * provider's own bytes where nothing changed them, the provider held back while the client or a hook is slow.
  */
 import { ToolCallList } from "../base/tool-call-list.ts";
-import type { StreamStep } from "../compile/model.ts";
 import type {
   AnswerStream,
   ChatChunk,
   ChatResult,
-  ChunkHook,
   ChunkSink,
   FinishReason,
   GatewayError,
@@ -17,6 +15,7 @@ import type {
 } from "../plugin/index.ts";
 import { isGatewayError, isPromise } from "../plugin/index.ts";
 import type { Call, Silence } from "./call.ts";
+import type { OpenHook } from "./chunk-hooks.ts";
 import { deliveredChunk, undelivered } from "./delivery.ts";
 import { estimateUsage } from "./end.ts";
 import { failCall, follow } from "./fault.ts";
@@ -34,24 +33,6 @@ export interface PumpOwner {
   complete(result: ChatResult, usage: Usage, close: () => void): void;
   /** The provider, a hook or the output schema ended it early. `result` is what the client saw. */
   broken(error: GatewayError, result: ChatResult, usage: Usage): void;
-}
-
-/** One stream's hook of one step. */
-export interface OpenHook {
-  readonly stage: number;
-  readonly plugin: string;
-  readonly hook: ChunkHook;
-}
-
-/** Opens the hooks of one stream; a refusal where one of them failed. */
-export function openChunkHooks(x: Call, steps: readonly StreamStep[]): readonly OpenHook[] | GatewayError {
-  const hooks: OpenHook[] = [];
-  for (const { stage, plugin, run } of steps) {
-    const hook = run(x);
-    if (isGatewayError(hook)) return hook;
-    if (hook !== undefined) hooks.push({ stage, plugin, hook });
-  }
-  return hooks;
 }
 
 export class StreamPump implements ChunkSink, Silence {
@@ -79,6 +60,8 @@ export class StreamPump implements ChunkSink, Silence {
   /** What came while a hook was thinking: the end of the provider's answer. */
   #after: "end" | GatewayError | undefined;
   #clientSlow = false;
+  /** Something has gone out. */
+  #begun = false;
   #over = false;
 
   constructor(x: Call, hooks: readonly OpenHook[], ends: PumpEnds) {
@@ -92,6 +75,17 @@ export class StreamPump implements ChunkSink, Silence {
     this.#head = `{"id":${JSON.stringify(ends.answer.id)},"object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(ends.answer.model)},"choices":[`;
     this.#lastWriteMs = x.rt.clock.monotonicMs();
     x.silence = this;
+  }
+
+  /** Sets the time by which the stream must go on. Until its first byte the call is limited as a whole. */
+  #limit(): void {
+    const x = this.#x;
+    if (x.cancelled !== undefined || !this.#begun) return;
+    let ms = Number.POSITIVE_INFINITY;
+    // What a hook, or the store at the end, takes must not be longer than a call.
+    if (this.#over || this.#waiting !== undefined) ms = x.requestTimeoutMs;
+    else if (this.#clientSlow) ms = x.streamIdleTimeoutMs;
+    x.deadlineMs = Math.min(x.streamDeadlineMs, x.rt.clock.monotonicMs() + ms);
   }
 
   // The three that a provider calls, from its callbacks of the network: what they throw must not reach it.
@@ -317,6 +311,7 @@ export class StreamPump implements ChunkSink, Silence {
   #stop(): void {
     this.#over = true;
     this.#waiting = undefined;
+    this.#limit();
     this.#x.silence = undefined;
   }
 
@@ -340,16 +335,18 @@ export class StreamPump implements ChunkSink, Silence {
     if (out === "") return;
     const nowMs = this.#x.rt.clock.monotonicMs();
     this.#lastWriteMs = nowMs;
-    if (this.#x.firstByteMs === 0) {
+    if (!this.#begun) {
+      this.#begun = true;
       this.#x.firstByteMs = nowMs;
-      // From now on the whole stream's own limit counts.
-      this.#x.deadlineMs = this.#x.streamDeadlineMs;
+      this.#limit();
     }
     if (this.#outlet.write(out) || this.#clientSlow) return;
     this.#clientSlow = true;
     this.#answer.pause();
+    this.#limit();
     this.#outlet.onDrain(() => {
       this.#clientSlow = false;
+      this.#limit();
       this.#resume();
     });
   }
@@ -364,10 +361,12 @@ export class StreamPump implements ChunkSink, Silence {
     const waiting: (readonly ChatChunk[])[] = [];
     this.#waiting = waiting;
     this.#answer.pause();
+    this.#limit();
     follow(this.#x, pending, (settled) => {
       this.#x.waitsFor = undefined;
       if (this.#over) return;
       this.#waiting = undefined;
+      this.#limit();
       go(settled);
       for (let i = 0; i < waiting.length && !this.#over; i++) this.#batch(waiting[i] ?? []);
       this.#resume();

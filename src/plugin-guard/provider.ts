@@ -95,6 +95,17 @@ class GuardedDecoder implements StreamDecoder {
     }
   }
 
+  get thinking(): boolean {
+    try {
+      const value: unknown = this.#decoder.thinking;
+      ignoreRejection(value);
+      return value === true;
+    } catch (thrown) {
+      this.#fault("decoder.thinking", thrown);
+      return false;
+    }
+  }
+
   event(name: string, text: string, out: ChatChunk[]): ProviderFailure | undefined {
     const before = out.length;
     try {
@@ -153,7 +164,12 @@ class GuardedDecoder implements StreamDecoder {
 
 export interface ForeignLimits {
   readonly clock: Clock;
+  /** An answer that is not streamed. */
   readonly timeoutMs: number;
+  /** To the first chunks of a stream. */
+  readonly firstByteTimeoutMs: number;
+  /** Between two batches of a stream. */
+  readonly idleTimeoutMs: number;
 }
 
 /**
@@ -178,7 +194,7 @@ export function guardedProvider(provider: Provider, guard: ProviderGuard, foreig
       const answer = asked(request, x);
       if (foreign === undefined || !isPromise(answer)) return answer;
       return inTime(answer, foreign, () => {
-        pluginFault({ site: siteOf("complete"), log }, lateness(foreign), x);
+        pluginFault({ site: siteOf("complete"), log }, lateness(foreign.timeoutMs), x);
       });
     },
     stream: (request, x, sink) => startStream({ provider, guard, foreign, request, x, sink }),
@@ -198,13 +214,12 @@ export function guardedProvider(provider: Provider, guard: ProviderGuard, foreig
   };
 }
 
-function lateness({ timeoutMs }: ForeignLimits): Error {
-  return new Error(`no answer within ${timeoutMs} ms`);
+function lateness(ms: number): Error {
+  return new Error(`no answer within ${ms} ms`);
 }
 
-function timedOut({ timeoutMs }: ForeignLimits): ProviderFailure {
-  const reason = `timed out after ${timeoutMs} ms`;
-  return failure({ status: undefined, reason, movesOn: true, accepted: false });
+function timedOut(ms: number): ProviderFailure {
+  return failure({ status: undefined, reason: `timed out after ${ms} ms`, movesOn: true, accepted: false });
 }
 
 function inTime(
@@ -215,7 +230,7 @@ function inTime(
   return new Promise((resolve) => {
     const timer = limits.clock.after(limits.timeoutMs, () => {
       late();
-      resolve(timedOut(limits));
+      resolve(timedOut(limits.timeoutMs));
     });
     // A guarded promise never rejects.
     void answer.then((settled) => {
@@ -262,18 +277,41 @@ class WatchedStream implements ProviderSink, StreamControl {
   readonly #guard: ProviderGuard;
   readonly #x: Exchange;
   #control: StreamControl | undefined;
+  readonly #limits: ForeignLimits;
   #timer: Timer | undefined;
+  #heardMs: number;
+  #paused = false;
   #begun = false;
+  /** Chunks have come. */
+  #answers = false;
   #over = false;
 
   constructor(sink: ProviderSink, guard: ProviderGuard, limits: ForeignLimits, x: Exchange) {
     this.#sink = sink;
     this.#guard = guard;
     this.#x = x;
-    this.#timer = limits.clock.after(limits.timeoutMs, () => {
-      this.#fault("stream", lateness(limits));
-      this.#break(timedOut(limits));
+    this.#limits = limits;
+    this.#heardMs = limits.clock.monotonicMs();
+    this.#watch(limits.firstByteTimeoutMs);
+  }
+
+  /** One timer for many batches: it is set anew only when it fires. */
+  #watch(delayMs: number): void {
+    const { clock, firstByteTimeoutMs, idleTimeoutMs } = this.#limits;
+    this.#timer = clock.after(delayMs, () => {
+      const limitMs = this.#answers ? idleTimeoutMs : firstByteTimeoutMs;
+      const leftMs = this.#paused ? limitMs : this.#heardMs + limitMs - clock.monotonicMs();
+      if (leftMs > 0) return this.#watch(leftMs);
+      this.#fault("stream", lateness(limitMs));
+      this.#break(timedOut(limitMs));
     });
+  }
+
+  /** The wait for the first chunks is over: a shorter limit may hold from now on. */
+  #firstChunks(): void {
+    this.#answers = true;
+    this.#timer?.cancel();
+    this.#watch(this.#limits.idleTimeoutMs);
   }
 
   controlledBy(control: StreamControl): this {
@@ -292,6 +330,8 @@ class WatchedStream implements ProviderSink, StreamControl {
     if (!Array.isArray(chunks) || !chunks.every(isChatChunk))
       return this.#break(broken(this.#fault("sink.batch", new TypeError("not a list of chunks")), true));
     if (!this.#begun) this.begin("", "");
+    this.#heardMs = this.#limits.clock.monotonicMs();
+    if (!this.#answers && chunks.length > 0) this.#firstChunks();
     this.#sink.batch(chunks);
   }
 
@@ -309,10 +349,13 @@ class WatchedStream implements ProviderSink, StreamControl {
   }
 
   pause(): void {
+    this.#paused = true;
     this.#tell("pause");
   }
 
   resume(): void {
+    this.#paused = false;
+    this.#heardMs = this.#limits.clock.monotonicMs();
     this.#tell("resume");
   }
 

@@ -111,6 +111,11 @@ export interface StreamDecoder {
   readonly model: string;
   /** True when the provider's completion signal was seen; a stream that ends before is a failure. */
   readonly complete: boolean;
+  /**
+   * True once the model has begun to think, where its thoughts make no chunks: the wait for the first content
+   * (`first_byte_timeout_ms`) is over then. Default: only chunks with content end it. @since 0.2
+   */
+  readonly thinking?: boolean;
 }
 
 /**

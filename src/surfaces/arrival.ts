@@ -101,8 +101,10 @@ export class Visit {
     this.call.owner = this;
     this.call.connection = res;
     this.call.finishSteps = config.record;
-    this.call.deadlineMs = this.call.startedMonotonicMs + config.server.request_timeout_ms;
-    const { stream_timeout_ms: streamMs } = config.server;
+    const { request_timeout_ms, stream_idle_timeout_ms, stream_timeout_ms: streamMs } = config.server;
+    this.call.deadlineMs = this.call.startedMonotonicMs + request_timeout_ms;
+    this.call.requestTimeoutMs = request_timeout_ms;
+    this.call.streamIdleTimeoutMs = stream_idle_timeout_ms;
     if (streamMs !== null) this.call.streamDeadlineMs = this.call.startedMonotonicMs + streamMs;
     ctx.open.add(this.call);
     // Also after the answer: by then the call has ended, and giving it up does nothing.

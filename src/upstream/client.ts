@@ -39,11 +39,13 @@ export interface UpstreamHandler {
 }
 
 export interface UpstreamLimits {
-  /** From the call to the head of the answer. */
+  /** From the call to the head of the answer, or with `awaitsContent` to its first content. */
   readonly firstByteTimeoutMs: number;
+  /** The handler tells by `UpstreamCall.contentBegun` when the answer has begun. Default: with its head. */
+  readonly awaitsContent?: boolean;
   /** Between two reads of the body; time on pause does not count. */
   readonly idleTimeoutMs: number;
-  /** The whole call. */
+  /** The whole call; Infinity: no limit. */
   readonly totalTimeoutMs: number;
   readonly bodyBytesMax: number;
   /** Connections to the host beyond which the call fails at once as `exhausted`. Default: it waits, see `UpstreamOptions`. */
@@ -59,6 +61,8 @@ export interface UpstreamCall {
   pause(): void;
   resume(): void;
   cancel(): void;
+  /** The answer has content: from now on its silences are limited. */
+  contentBegun(): void;
 }
 
 export interface UpstreamClient {
@@ -95,7 +99,7 @@ const ROUTES_MAX = 2048;
 /** As many as there may be open calls. */
 const CONNECTIONS = 16_384;
 const KEEP_MS_MAX = 600_000;
-const NO_CALL: UpstreamCall = { pause() {}, resume() {}, cancel() {} };
+const NO_CALL: UpstreamCall = { pause() {}, resume() {}, cancel() {}, contentBegun() {} };
 
 export function createUpstreamClient(options: UpstreamOptions): UpstreamClient {
   return new OriginClient(options);

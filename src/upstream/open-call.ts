@@ -17,7 +17,8 @@ export class OpenCall implements UpstreamCall, Dated {
   /** Its own, from when its turn has come. */
   #connection: Connection | undefined;
   #heardMs: number;
-  #headSeen = false;
+  /** Until then `firstByteTimeoutMs` holds, from the start of the call. */
+  #begun = false;
   #paused = false;
   #over = false;
   #bodyBytes = 0;
@@ -75,9 +76,17 @@ export class OpenCall implements UpstreamCall, Dated {
     if (this.#finish()) this.#letGo();
   }
 
-  onHead(head: ResponseHead): void {
-    this.#headSeen = true;
+  contentBegun(): void {
+    if (this.#over || this.#begun) return;
+    this.#begun = true;
     this.#heardNow();
+  }
+
+  onHead(head: ResponseHead): void {
+    if (this.#limits.awaitsContent !== true) {
+      this.#begun = true;
+      this.#heardNow();
+    }
     try {
       this.#handler.onHead(head.status, head);
     } catch (thrown) {
@@ -116,14 +125,16 @@ export class OpenCall implements UpstreamCall, Dated {
 
   dueMs(): number {
     const wholeMs = this.#startedMs + this.#limits.totalTimeoutMs;
-    return this.#paused ? wholeMs : Math.min(wholeMs, this.#heardMs + this.#silenceMaxMs());
+    return this.#paused ? wholeMs : Math.min(wholeMs, this.#silenceDueMs());
   }
 
   expire(): void {
     const nowMs = this.#origin.deadlines.clock.monotonicMs();
     if (nowMs < this.dueMs()) return;
     const { totalTimeoutMs } = this.#limits;
-    const ms = nowMs - this.#startedMs < totalTimeoutMs ? this.#silenceMaxMs() : totalTimeoutMs;
+    const { firstByteTimeoutMs, idleTimeoutMs } = this.#limits;
+    const silenceMs = this.#begun ? idleTimeoutMs : firstByteTimeoutMs;
+    const ms = nowMs - this.#startedMs < totalTimeoutMs ? silenceMs : totalTimeoutMs;
     this.#giveUp({ kind: "timeout", reason: `timed out after ${ms} ms`, cause: undefined });
   }
 
@@ -132,8 +143,9 @@ export class OpenCall implements UpstreamCall, Dated {
     this.#giveUp(faultOf(thrown));
   }
 
-  #silenceMaxMs(): number {
-    return this.#headSeen ? this.#limits.idleTimeoutMs : this.#limits.firstByteTimeoutMs;
+  #silenceDueMs(): number {
+    const { idleTimeoutMs, firstByteTimeoutMs } = this.#limits;
+    return this.#begun ? this.#heardMs + idleTimeoutMs : this.#startedMs + firstByteTimeoutMs;
   }
 
   /** Another limit counts from here, which may be the nearer one. */

@@ -38,6 +38,8 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
   /** The first two bytes of the body, which tell what came where no event did; -1: none came. */
   #firstByte = -1;
   #secondByte = -1;
+  /** The model has begun to answer, or to think. */
+  #contentSeen = false;
   /** Some event has come. */
   #framed = false;
   #over = false;
@@ -107,7 +109,9 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
       this.#close();
       return;
     }
+    const before = this.#chunks.length;
     const failed = this.#decoder.event(name, text, this.#chunks);
+    if (!this.#contentSeen) this.#lookForContent(before);
     if (failed === undefined) return;
     this.#fail(takenFailure(failed, this.#scrub, this.#status));
     this.call?.cancel();
@@ -134,6 +138,16 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
     if (this.#over) return;
     this.#over = true;
     this.#sink.end();
+  }
+
+  #lookForContent(from: number): void {
+    const chunks = this.#chunks;
+    let isContent = this.#decoder.thinking === true;
+    for (let n = from; n < chunks.length && !isContent; n++) isContent = hasContent(chunks[n]);
+    if (!isContent) return;
+    this.#contentSeen = true;
+    // Undefined only while `send` has not returned: no time has passed by then.
+    this.call?.contentBegun();
   }
 
   /** Names what came in place of events. */
@@ -167,4 +181,11 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
     }
     this.#sink.batch(chunks);
   }
+}
+
+/** An event that only opens the answer, or only counts tokens, has none. */
+function hasContent(chunk: ChatChunk | undefined): boolean {
+  if (chunk === undefined) return false;
+  if (chunk.text !== "" || chunk.toolCalls !== undefined || chunk.unseen === true) return true;
+  return chunk.finishReason !== undefined;
 }

@@ -11,10 +11,12 @@ import { StreamedAnswer } from "./streamed-answer.ts";
 import { WholeAnswer } from "./whole-answer.ts";
 
 export interface WireSettings {
-  /** The whole call, its body included. */
+  /** An answer that is not streamed, its body included. */
   readonly timeoutMs: number;
-  /** To the head of the answer. */
+  /** To the first content of a stream. */
   readonly firstByteTimeoutMs: number;
+  /** Between two reads of a stream that has begun. */
+  readonly idleTimeoutMs: number;
   /** Connections to the provider's host. */
   readonly connectionsMax: number;
   /** The `traceparent` to send. Default: the client's own goes on (CONTRACT section 3). */
@@ -32,16 +34,17 @@ export function wireProvider(
   client: UpstreamClient,
   settings: WireSettings,
 ): Provider {
-  const timeouts = {
-    firstByteTimeoutMs: settings.firstByteTimeoutMs,
-    // Models think for minutes between two words: only the whole call's time bounds the silence.
-    idleTimeoutMs: settings.timeoutMs,
-    totalTimeoutMs: settings.timeoutMs,
-    connectionsMax: settings.connectionsMax,
-    isRepeatable: true,
+  const { timeoutMs, firstByteTimeoutMs, idleTimeoutMs, connectionsMax } = settings;
+  const whole: UpstreamLimits = {
+    // Models send the head of a whole answer when it is finished.
+    ...{ firstByteTimeoutMs: timeoutMs, idleTimeoutMs: timeoutMs, totalTimeoutMs: timeoutMs },
+    ...{ connectionsMax, isRepeatable: true, bodyBytesMax: ANSWER_BYTES_MAX },
   };
-  const whole: UpstreamLimits = { ...timeouts, bodyBytesMax: ANSWER_BYTES_MAX };
-  const streamed: UpstreamLimits = { ...timeouts, bodyBytesMax: STREAM_BYTES_MAX };
+  const streamed: UpstreamLimits = {
+    // A healthy stream may last for hours: its silences are limited, it is not.
+    ...{ firstByteTimeoutMs, idleTimeoutMs, totalTimeoutMs: Number.POSITIVE_INFINITY, awaitsContent: true },
+    ...{ connectionsMax, isRepeatable: true, bodyBytesMax: STREAM_BYTES_MAX },
+  };
   const { traceparent = passedOn } = settings;
   const traced = (limits: UpstreamLimits, x: Exchange): UpstreamLimits => {
     const trace = traceparent(x);

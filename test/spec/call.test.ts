@@ -148,9 +148,9 @@ verifies(
 
 verifies(
   ["failure.timeout", "failover.on.timeout", "config.defaults.provider"],
-  "a provider that sends no head in its time is timed out, and moves on",
+  "a provider that sends nothing in its time is timed out, and moves on",
   async (t) => {
-    const root = { providers: { openai: { first_byte_timeout_ms: 2_000 } } };
+    const root = { providers: { openai: { timeout_ms: 2_000 } } };
     const g = await startGateway(t, { root, endpoints: [{ name: "Two", ...entry, failover }] });
     const timedOut = async (slug: string) => {
       const asked = g.provider.requests.length;

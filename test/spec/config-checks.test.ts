@@ -307,6 +307,7 @@ verifies(
       max_connections_per_address: 1_000,
       max_judged_characters: 4_000_000,
       request_timeout_ms: 120_000,
+      stream_idle_timeout_ms: 300_000,
       stream_timeout_ms: null,
       drain_timeout_ms: 30_000,
       lame_duck_ms: 0,

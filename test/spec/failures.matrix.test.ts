@@ -153,7 +153,11 @@ async function gatewayOn(t: Closer, vendor: Vendor): Promise<{ g: Harness; upstr
     estimated_cost_per_1k_tokens_usd: 1,
   };
   const failover = [{ credential: "main", model: "gpt-4o" }];
-  const timeouts = { first_byte_timeout_ms: TIMEOUT_MS, timeout_ms: TIMEOUT_MS };
+  const timeouts = {
+    first_byte_timeout_ms: TIMEOUT_MS,
+    stream_idle_timeout_ms: TIMEOUT_MS,
+    timeout_ms: TIMEOUT_MS,
+  };
   const g = await startGateway(t, {
     root: { providers: { [vendor.key]: timeouts, openai: timeouts } },
     // Port 9 of the loopback is nobody's.

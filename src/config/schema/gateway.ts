@@ -62,6 +62,7 @@ export const server = section("The data plane: where calls come in. A change nee
     "Longest call that is not streamed, upstream included; of a stream the time to its first byte.",
     120_000,
   ),
+  stream_idle_timeout_ms: milliseconds("Longest silence of the upstream inside a stream.", 300_000),
   stream_timeout_ms: orNull(integer("Longest whole stream; null: no limit.", 1, DAY_MS)),
   drain_timeout_ms: milliseconds("After SIGTERM: how long open calls may take to finish.", 30_000),
   lame_duck_ms: integer(
@@ -168,8 +169,15 @@ export const providers = mapOf(
     base_url: orNull(
       url("Where requests go; null: the provider's own.", { examples: ["https://api.openai.com/v1"] }),
     ),
-    timeout_ms: milliseconds("Longest whole call of this provider.", 60_000),
-    first_byte_timeout_ms: milliseconds("Longest wait for the first byte.", 30_000),
+    timeout_ms: milliseconds("Longest wait for a whole answer that is not streamed.", 60_000),
+    first_byte_timeout_ms: milliseconds(
+      "Longest wait for the first content of a stream; then the next failover entry is asked.",
+      30_000,
+    ),
+    stream_idle_timeout_ms: milliseconds(
+      "Longest silence inside a stream; a longer one ends it with an error.",
+      60_000,
+    ),
     max_connections: integer(
       "Connections to one host of the provider; a call that would need another is answered 503, or goes to its next target.",
       1,

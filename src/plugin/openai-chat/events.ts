@@ -19,6 +19,7 @@ export class ChunkDecoder implements StreamDecoder {
   model = "";
   /** A finish reason came. `[DONE]` is not asked for: a stream without one is cut short, marker or not. */
   complete = false;
+  thinking = false;
   readonly #plain = new PlainEvents();
   readonly #toolCalls: ToolCallParts;
   /** The caller wants all that an event says, not only what is read of it. */
@@ -60,6 +61,7 @@ export class ChunkDecoder implements StreamDecoder {
     if (refusal !== "") this.#refusal = true;
     const word = textOf(choice["finish_reason"]);
     const silent = text === "" && toolCalls === undefined;
+    if (silent && thinks(delta)) this.thinking = true;
     const regular = this.id !== "" && this.#toolCalls.regular && !raw.includes("\n");
     if (this.#native) return this.#whole({ event, choice, usage, raw }, { text, toolCalls, regular }, out);
     if (word === "" && usage === undefined) {
@@ -184,4 +186,14 @@ function speaks(value: unknown): boolean {
 /** Text of an event's first choice. */
 function contentOf(event: string): string | undefined {
   return textOf(record(firstOf(parsed(event)?.["choices"])?.["delta"])?.["content"]);
+}
+
+/** The names under which servers send what a model thinks. */
+const THOUGHTS = ["reasoning_content", "reasoning", "thinking"] as const;
+
+/** Of parts, those that are no text are thoughts too (Mistral). */
+function thinks(delta: Json): boolean {
+  return (
+    Array.isArray(delta["content"]) || THOUGHTS.some((name) => isPresent(delta[name]) && delta[name] !== "")
+  );
 }

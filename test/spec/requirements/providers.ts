@@ -39,7 +39,8 @@ export const PROVIDERS = {
     "failover.on.429": "A 429 moves on.",
     "failover.on.408": "A 408 moves on.",
     "failover.on.498": "Groq's 498 moves on; Cohere's, a bad key, does not.",
-    "failover.on.timeout": "A provider that sends no head in `first_byte_timeout_ms` moves on.",
+    "failover.on.timeout":
+      "A stream without content in `first_byte_timeout_ms` moves on, whatever else has come of it; thoughts are content.",
     "failover.on.timeout.whole": "A provider that does not finish a whole answer in `timeout_ms` moves on.",
     "failover.on.network": "A refused or reset connection moves on.",
     "failover.on.not-json": "A 200 that is not the provider's JSON moves on.",

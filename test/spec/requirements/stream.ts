@@ -21,6 +21,9 @@ export const STREAM = {
     "stream.failover-early": "Before the first byte a failed stream moves on to the next target.",
     "stream.no-failover-late": "After the first byte no other target is asked.",
     "stream.keep-alive": "After 15 s without an event a comment line is sent.",
+    "stream.idle":
+      "Silence of the provider inside a stream ends it after `stream_idle_timeout_ms`, its own or the server's.",
+    "stream.no-total-limit": "A stream that goes on has no total limit unless one is set.",
     "stream.client-gone": "A client that leaves cancels the provider's call.",
     "stream.client-gone.settled": "What was used until a client left is settled.",
     "stream.backpressure": "A client that does not read holds back the provider, in bounded memory.",
