@@ -1,5 +1,5 @@
-// Compiles src, plugins and providers to dist/: a few JavaScript files, since finding hundreds takes a starting process
-// longer than running them, and declarations in dist/types. Exits with the compiler's own code, so a broken build is seen.
+// Bundles src, plugins and providers into a few JavaScript files in dist/ (opening hundreds of modules would take longer
+// than running them) and, where TypeScript is installed, checks the types and writes declarations to dist/types.
 import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -21,23 +21,31 @@ const ENTRIES = [
 /** Made a part of the output, for its seventy files; all other packages are loaded as they are, when they are needed. */
 const INLINED = ["yaml"];
 
-/** Compiles into dist/, from nothing: a file deleted in the sources must not live on in the output. */
+/** Builds dist/ from nothing: a file deleted in the sources must not live on in the output. */
 export function build() {
-  // Looked for first: without it the output of an earlier build stays.
-  const tsc = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
   rmSync(join(root, "dist"), { recursive: true, force: true });
-  declare(tsc);
   bundle();
   writeFileSync(join(root, "dist/.built"), `${new Date().toISOString()}\n`);
 }
 
-/** Checks all types on the way. */
-function declare(tsc) {
+/** Type checks, and writes declarations. Exits with the compiler's own code, so that a broken build is seen. */
+function declare() {
+  const tsc = compilerPath();
+  // Without development packages there is nobody to compile plugins against the types.
+  if (tsc === undefined) return;
   const run = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json"], {
     cwd: root,
     stdio: ["ignore", 2, 2],
   });
   if (run.status !== 0) process.exit(run.status ?? 1);
+}
+
+function compilerPath() {
+  try {
+    return join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin/tsc");
+  } catch {
+    return undefined;
+  }
 }
 
 function bundle() {
@@ -64,4 +72,7 @@ function bundle() {
   });
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) build();
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  build();
+  declare();
+}

@@ -1,5 +1,13 @@
 #!/usr/bin/env node
-/** The program: arguments to a command, its exit code to the shell. Each command is loaded only when it is asked for. */
-import { main } from "./cli/main.ts";
-
+/**
+ * The program: arguments to a command, its exit code to the shell. Imports nothing statically, so that a Node version that
+ * could not even load the rest gets one clear line.
+ */
+const { unsupportedNode } = await import("./cli/node-version.ts");
+const unsupported = unsupportedNode(process.versions.node);
+if (unsupported !== undefined) {
+  process.stderr.write(`${unsupported}\n`);
+  process.exit(1);
+}
+const { main } = await import("./cli/main.ts");
 process.exitCode = await main(process.argv.slice(2));

@@ -1,4 +1,6 @@
 /** Finds the command that was asked for, runs it, and turns whatever comes of it into an exit code. */
+import { VERSION } from "../base/version.ts";
+import { nearestName } from "../config/suggest.ts";
 import type { CliIo, Command } from "./command.ts";
 
 /** Wrong usage, by the BSD convention (CONTRACT section 13). */
@@ -40,9 +42,15 @@ export async function main(args: readonly string[], io: CliIo = processIo()): Pr
     io.stdout(await overview());
     return 0;
   }
+  if (name === "--version" || name === "-V" || name === "version") {
+    io.stdout(`sluice ${VERSION} (Node ${process.versions.node})\n`);
+    return 0;
+  }
   const load = COMMANDS[name];
   if (load === undefined) {
-    io.stderr(`sluice: there is no command '${name}'\n\n${await overview()}`);
+    const nearest = nearestName(name, Object.keys(COMMANDS));
+    const advice = nearest === undefined ? "" : `Did you mean \`sluice ${nearest}\`?\n`;
+    io.stderr(`sluice: unknown command '${name}'\n${advice}\n${await overview()}`);
     return EXIT_USAGE;
   }
   const command = await load();
@@ -83,7 +91,9 @@ Usage: sluice COMMAND [OPTIONS]
 
 ${lines.join("\n")}
 
-sluice COMMAND --help says more.
+  --version  print the version
+
+Run 'sluice COMMAND --help' for details.
 `;
 }
 
