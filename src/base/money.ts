@@ -27,6 +27,13 @@ export function parseUsd(text: string): Money | undefined {
   return Number.isSafeInteger(nanoUsd) ? { nanoUsd, text } : undefined;
 }
 
+/** An amount as a plain decimal without trailing zeros: `0.00225`. */
+export function nanoUsdText(nanoUsd: number): string {
+  const digits = String(nanoUsd).padStart(10, "0");
+  const fraction = digits.slice(-9).replace(/0+$/, "");
+  return fraction === "" ? digits.slice(0, -9) : `${digits.slice(0, -9)}.${fraction}`;
+}
+
 /** Whether a number is an amount that sums can take exactly: whole, not negative, at most 2^53 - 1. */
 export function isNanoUsd(value: number): boolean {
   return Number.isSafeInteger(value) && value >= 0;

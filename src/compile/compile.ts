@@ -80,6 +80,7 @@ async function compileProject(context: CompileContext, project: ProjectConfig): 
   return {
     ref,
     type: project.type,
+    errorFormat: project.error_format,
     authenticate: requestSteps(early),
     endpoints,
     proxies: await compileProxies(context, project, ref),

@@ -2,7 +2,7 @@
  * What calls run on: the configuration turned into flat arrays of functions. Immutable once made, shared by all calls
  * of its generation. Built by compile.ts, read by pipeline/ and surfaces/.
  */
-import type { ProjectType, ServerConfig } from "../config/model.ts";
+import type { ErrorFormat, ProjectType, ServerConfig } from "../config/model.ts";
 import type {
   ChatResult,
   ChunkHook,
@@ -33,6 +33,7 @@ export interface CompiledConfig {
 export interface CompiledProject {
   readonly ref: ProjectRef;
   readonly type: ProjectType;
+  readonly errorFormat: ErrorFormat;
   /** Third-party plugins at stage authenticate of this project; they run after the gateway's own. */
   readonly authenticate: readonly RequestStep[];
   readonly endpoints: ReadonlyMap<string, CompiledEndpoint>;

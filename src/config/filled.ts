@@ -4,6 +4,7 @@
  */
 import type { JsonSchema, Scope } from "../plugin/index.ts";
 import type {
+  ErrorFormat,
   McpServerConfig,
   OAuthConnectionConfig,
   ProjectType,
@@ -47,6 +48,7 @@ export interface FilledProject {
   readonly id: number | null;
   readonly name?: string;
   readonly type?: ProjectType;
+  readonly error_format: ErrorFormat;
   readonly credentials: readonly FilledCredential[];
   readonly provider_templates: readonly FilledTemplate[];
   readonly tokens: readonly FilledToken[];

@@ -53,6 +53,7 @@ export interface ServerConfig {
   readonly body_timeout_ms: number;
   readonly trusted_proxies: readonly string[];
   readonly expose_config_hash: boolean;
+  readonly expose_cost: boolean;
 }
 
 export interface AdminConfig {
@@ -125,6 +126,9 @@ export interface PriceConfig {
   readonly cached_input: Money | null;
 }
 
+/** How a wrapper project's errors look. */
+export type ErrorFormat = "auto" | "specification" | "openai";
+
 export type ProjectType = "ai_gateway" | "ai_wrapper" | "proxy";
 
 export interface ProjectConfig {
@@ -132,6 +136,7 @@ export interface ProjectConfig {
   readonly id: number;
   readonly name: string;
   readonly type: ProjectType;
+  readonly error_format: ErrorFormat;
   readonly credentials: readonly CredentialConfig[];
   readonly tokens: readonly TokenConfig[];
   readonly stages: readonly StageUse[];

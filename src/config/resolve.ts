@@ -108,6 +108,7 @@ function resolveProject(project: FilledProject, resolution: Resolution): Project
     id: project.id ?? numericId(uuid),
     name: project.name ?? "",
     type: project.type ?? "ai_gateway",
+    error_format: project.error_format,
     credentials: project.credentials.map((credential, index): CredentialConfig => {
       const { name = "", provider = "", is_active } = credential;
       const options = { ...config.providers[provider]?.options, ...credential.options };

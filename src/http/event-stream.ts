@@ -22,6 +22,7 @@ const HEAD: FlatHeaders = [
 export class EventStream {
   readonly #res: ServerResponse;
   readonly #headers: FlatHeaders;
+  readonly #errorBody: (error: GatewayError) => string;
   /** Goes out at the end of this turn of the loop. */
   #unsent = "";
   #behind = false;
@@ -29,7 +30,12 @@ export class EventStream {
   #drained: (() => void) | undefined;
   open = false;
 
-  constructor(res: ServerResponse, headers: FlatHeaders) {
+  constructor(
+    res: ServerResponse,
+    headers: FlatHeaders,
+    bodyOf: (error: GatewayError) => string = errorBody,
+  ) {
+    this.#errorBody = bodyOf;
     this.#res = res;
     this.#headers = headers;
   }
@@ -57,7 +63,7 @@ export class EventStream {
   /** A failure after the first byte: the error body as an event, then the end (CONTRACT section 4). */
   fail(error: GatewayError): void {
     if (this.#ended) return;
-    this.write(`data: ${errorBody(error)}\n\ndata: [DONE]\n\n`);
+    this.write(`data: ${this.#errorBody(error)}\n\ndata: [DONE]\n\n`);
     this.end();
   }
 

@@ -133,6 +133,8 @@ export class Call implements Exchange {
   deadlineMs = Number.POSITIVE_INFINITY;
   /** The same for a stream whose first content has gone out. */
   streamDeadlineMs = Number.POSITIVE_INFINITY;
+  /** What it has cost, once that is decided; nano-dollars. */
+  settledNanoUsd: number | undefined = undefined;
   /** How long a hook may hold a stream up, and a client may leave it unread. */
   requestTimeoutMs = Number.POSITIVE_INFINITY;
   streamIdleTimeoutMs = Number.POSITIVE_INFINITY;

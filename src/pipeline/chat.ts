@@ -151,6 +151,7 @@ class ChatRun implements PumpOwner {
     const x = this.#x;
     if (x.ended) return;
     if (isGatewayError(cost)) return this.#refuse(cost, "failed");
+    x.settledNanoUsd = cost;
     if (close !== undefined) close();
     else {
       x.firstByteMs = x.rt.clock.monotonicMs();
@@ -221,6 +222,7 @@ class ChatRun implements PumpOwner {
       answered === undefined ? undefined : (answered.usage ?? estimateUsage(x, answered.content.length));
     const finish = (cost: number | GatewayError): void => {
       if (x.ended) return;
+      if (!isGatewayError(cost)) x.settledNanoUsd = cost;
       if (error !== undefined) this.#reply.refuse(x, error);
       const costNanoUsd = isGatewayError(cost) ? 0 : cost;
       this.#end({ outcome, status: error?.status ?? 499, error, result: answered, usage, costNanoUsd });

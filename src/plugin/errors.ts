@@ -140,6 +140,8 @@ export interface RefusalExtras {
   readonly scope?: string;
   /** Whole seconds, at least 1. Goes out as `retry_after` and as the header `Retry-After`. */
   readonly retryAfterSeconds?: number;
+  /** The member of the request's body that is wrong, such as `messages[0].content`. @since 0.2 */
+  readonly param?: string;
   /** False: another attempt cannot succeed either (`X-Should-Retry`). Absent: as the status says. @since 0.2 */
   readonly shouldRetry?: boolean;
   /** The provider's own error code, such as `context_length_exceeded`: shown to the client. @since 0.2 */
@@ -191,7 +193,9 @@ export function reject<Code extends ErrorCode>(
   const message = entry.message.replace(/<([a-z_]+)>/g, (whole, name: string) =>
     shortened(String(values[name] ?? whole)),
   );
-  return new GatewayError(code, entry.status, message, extras);
+  const { field } = values;
+  const named = field === undefined ? extras : { ...extras, param: shortened(String(field)) };
+  return new GatewayError(code, entry.status, message, named);
 }
 
 /** Characters of one value in a message: clients choose slugs, aliases and ids, and each message is logged. */

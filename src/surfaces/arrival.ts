@@ -3,13 +3,15 @@
  * project's type. And last: a call that ends before it has reached an endpoint is recorded all the same.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { nanoUsdText } from "../base/money.ts";
 import { workInTurn } from "../base/turn.ts";
 import type { CompiledConfig, CompiledProject } from "../compile/model.ts";
 import type { ProjectType } from "../config/model.ts";
 import { type JsonBody, parseJsonObject, readBytes } from "../http/body.ts";
 import type { ClientAddress } from "../http/client-address.ts";
 import { countHeader } from "../http/head-rules.ts";
-import { type FlatHeaders, sendError, sendJson } from "../http/respond.ts";
+import { openAiErrorBody, readsOpenAiErrors } from "../http/openai-error.ts";
+import { errorBody, type FlatHeaders, sendError, sendJson } from "../http/respond.ts";
 import type { RequestHandler } from "../http/server.ts";
 import { Call, type Runtime } from "../pipeline/call.ts";
 import { endCall } from "../pipeline/end.ts";
@@ -117,11 +119,25 @@ export class Visit {
     this.generation.release();
   }
 
+  /** How this client reads errors. */
+  get errorBody(): (error: GatewayError) => string {
+    const { surface, project } = this.call;
+    return surface === "wrapper" ? errorBodyFor(this.generation, project.uuid, this.req) : errorBody;
+  }
+
+  /** Answers with an error. */
+  sendError(error: GatewayError): void {
+    sendError(this.req, this.res, error, this.headers(), this.errorBody);
+  }
+
   /** Headers of every answer (CONTRACT section 3). */
   headers(): FlatHeaders {
     const { config } = this.generation;
     const headers = ["X-Request-Id", this.call.requestId];
     if (config.server.expose_config_hash) headers.push("X-Gateway-Config", config.hash);
+    const { settledNanoUsd } = this.call;
+    if (settledNanoUsd !== undefined && config.server.expose_cost)
+      headers.push("X-Sluice-Cost-Usd", nanoUsdText(settledNanoUsd));
     if (this.call.sessionId !== undefined) headers.push("X-Session-Id", this.call.sessionId);
     return headers;
   }
@@ -171,7 +187,7 @@ export class Visit {
   /** Ends a call that has not reached an endpoint. */
   refuse(error: GatewayError): void {
     if (this.call.ended) return;
-    sendError(this.req, this.res, error, this.headers());
+    this.sendError(error);
     this.end(error.status, error);
   }
 
@@ -299,6 +315,17 @@ export class Visit {
     if (countHeader(this.req.rawHeaders, "authorization") > 1) return reject("duplicate_authorization", {});
     return undefined;
   }
+}
+
+/** The body of an error under OpenAI's paths, as the project is set; one that does not exist has the default. */
+export function errorBodyFor(
+  { config }: Pick<Generation, "config">,
+  projectUuid: string,
+  { headers }: Pick<IncomingMessage, "headers">,
+): (error: GatewayError) => string {
+  const { errorFormat = "auto" } = config.projects.get(projectUuid) ?? {};
+  const isOpenAi = errorFormat === "openai" || (errorFormat === "auto" && readsOpenAiErrors(headers));
+  return isOpenAi ? openAiErrorBody : errorBody;
 }
 
 /** Characters of an unknown project's path segment that are kept: a UUID has 36, and clients choose the rest. */

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type FlatHeaders, sendError } from "../http/respond.ts";
 import { reject } from "../plugin/index.ts";
-import { type Route, type SurfaceContext, Visit } from "./arrival.ts";
+import { errorBodyFor, type Route, type SurfaceContext, Visit } from "./arrival.ts";
 import { serveChat } from "./chat.ts";
 import type { HealthReport } from "./health.ts";
 import { serveHealth } from "./health.ts";
@@ -94,7 +94,7 @@ function serveV1(
   }
   const serve =
     rest === "chat/completions" ? serveCompletions : rest === "embeddings" ? serveEmbeddings : undefined;
-  if (serve === undefined) return refuseBare(ctx, req, res, reject("not_found", {}));
+  if (serve === undefined) return refuseBare(ctx, req, res, reject("not_found", {}), at.projectUuid);
   const route: Route = { surface: "wrapper", scope: "chat", ...at };
   if (allowed(ctx, req, res, "POST")) serve(new Visit(ctx, req, res, route));
 }
@@ -121,9 +121,14 @@ function refuseBare(
   req: IncomingMessage,
   res: ServerResponse,
   error: ReturnType<typeof reject>,
+  wrapperUuid?: string,
 ): void {
   const headers: FlatHeaders = ["X-Request-Id", ctx.random.uuid()];
-  sendError(req, res, error, headers);
+  if (wrapperUuid === undefined) return sendError(req, res, error, headers);
+  const generation = ctx.acquire();
+  const bodyOf = errorBodyFor(generation, wrapperUuid, req);
+  generation.release();
+  sendError(req, res, error, headers, bodyOf);
 }
 
 /** The path without its query; an absolute-form target (a proxy's request line) loses its origin. */

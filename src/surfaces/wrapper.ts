@@ -5,7 +5,6 @@
 import type { CompiledEndpoint, CompiledProject } from "../compile/model.ts";
 import type { JsonBody } from "../http/body.ts";
 import { EventStream } from "../http/event-stream.ts";
-import { sendError } from "../http/respond.ts";
 import type { Call } from "../pipeline/call.ts";
 import { runChat } from "../pipeline/chat.ts";
 import type { ClosingAnswer, EventOutlet, Reply } from "../pipeline/reply.ts";
@@ -43,7 +42,7 @@ export function serveEmbeddings(visit: Visit): void {
     begin(visit.call, endpoint, { body, ...input, stream: false });
     runChat(visit.call, endpoint, {
       whole: (_x, result, usage) => visit.answer(200, embeddingsOf(result, usage, input.base64)),
-      refuse: (_x, error) => sendError(visit.req, visit.res, error, visit.headers()),
+      refuse: (_x, error) => visit.sendError(error),
       // Nobody asked for events.
       events: () => new EventStream(visit.res, visit.headers()),
     });
@@ -99,20 +98,19 @@ class CompletionReply implements Reply {
 
   refuse(_x: Call, error: GatewayError): void {
     if (this.#events?.open) this.#events.fail(error);
-    else sendError(this.#visit.req, this.#visit.res, error, this.#visit.headers());
+    else this.#visit.sendError(error);
   }
 
   events(): EventOutlet {
-    const { res } = this.#visit;
-    return (this.#events = new CompletionEvents(res, this.#visit.headers(), this.#input.usageEvent));
+    return (this.#events = new CompletionEvents(this.#visit, this.#input.usageEvent));
   }
 }
 
 class CompletionEvents extends EventStream {
   readonly #usageEvent: boolean;
 
-  constructor(res: Visit["res"], headers: readonly string[], usageEvent: boolean) {
-    super(res, headers);
+  constructor(visit: Visit, usageEvent: boolean) {
+    super(visit.res, visit.headers(), visit.errorBody);
     this.#usageEvent = usageEvent;
   }
 

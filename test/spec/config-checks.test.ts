@@ -314,6 +314,7 @@ verifies(
       body_timeout_ms: 10_000,
       trusted_proxies: [],
       expose_config_hash: false,
+      expose_cost: false,
     });
     assert.deepEqual(config.admin, { enabled: true, host: "127.0.0.1", port: 8081, metrics_token: null });
     const {

@@ -78,6 +78,10 @@ export const server = section("The data plane: where calls come in. A change nee
     { examples: [["10.0.0.0/8"]], maxItems: 1000 },
   ),
   expose_config_hash: flag("Whether answers carry X-Gateway-Config.", false),
+  expose_cost: flag(
+    "Whether answers that are not streamed carry X-Sluice-Cost-Usd, what the call has cost.",
+    false,
+  ),
 });
 
 export const admin = section(

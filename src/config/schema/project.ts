@@ -173,6 +173,11 @@ export const project = section(
     ),
     name: name("Shown in consoles, logs and webhooks.", { examples: ["Support"] }),
     type: choice("Which surface it serves.", ["ai_gateway", "ai_wrapper", "proxy"]),
+    error_format: choice(
+      "For `ai_wrapper`: how errors look. `specification`: `error` is a text. `openai`: `error` is OpenAI's object, with the specification's other members beside it. `auto`: OpenAI's for its SDKs and the AI SDK, by their headers.",
+      ["auto", "specification", "openai"],
+      { default: "auto" },
+    ),
     credentials: list("Access to providers.", credential, bounded),
     provider_templates: list("Provider choices under a name.", providerTemplate, bounded),
     tokens: list("Clients' tokens.", token, bounded),

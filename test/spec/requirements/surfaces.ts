@@ -5,6 +5,9 @@ export const SURFACES = {
   ...rules("SPEC Errors", {
     "wrapper.alias.unknown": "An unknown alias is a 404.",
     "wrapper.project.type": "The wrapper's path on a gateway project is a 400.",
+    "wrapper.error-format":
+      "`error_format` decides how errors look: the specification's text, or OpenAI's object; `auto` goes by the client.",
+    "answer.cost": "With `server.expose_cost` a whole answer has `X-Sluice-Cost-Usd`.",
     "wrapper.error.body": "The wrapper's refusals have the specification's error body.",
     "wrapper.messages": "The gateway's messages hold on the wrapper.",
   }),
