@@ -1,5 +1,7 @@
 /** Tells addresses of machines on the network from versions, times and the examples of manuals. */
 
+import { namesVersion, STRUCTURE_CHARACTERS } from "./pii-structure.ts";
+
 /** Where an address may begin: the text, and the place in it. */
 export interface AddressPlace {
   readonly text: string;
@@ -10,9 +12,13 @@ const OCTET = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
 const IPV4 = new RegExp(`${OCTET}(?:\\.${OCTET}){3}(?!\\.?\\d)`, "y");
 /** Loopback, "any", netmasks, and networks written like hosts (also the likes of `Chrome/120.0.0.0`). */
 const NO_MACHINE = /^(?:127|0|255)\.|\.0\.0\.0$/;
-/** `1.2.3.4` may as well be a version: here words must speak for an address. */
-const LIKE_A_VERSION = /^\d(?:\.\d){3}$/;
-const SAYS_ADDRESS = /\b(?:ip|ipv4|address|host|server|dns|ping|client|from)\b[^\n]{0,24}$|:\/\/$/i;
+/** `1.2.3.4`, `4.8.30.0`, `13.0.3.21` may as well be versions: here words must speak for an address. */
+const LIKE_A_VERSION = /^(?:\d\.\d{1,2}\.|(?:1\d|2[0-5])\.\d{1,2}\.\d{1,2}\.\d{1,2}$)|\.0$/;
+/** Of 10.x too, unless words say that it is a version. */
+const PRIVATE = /^10\./;
+const SAYS_ADDRESS =
+  /\b(?:ip|ips|ipv4|addr|address|addresses|adresse|host|hosts|hostname|server|servers|dns|ping|client|from|gateway|router|subnet|peer|remote|nameserver|resolver|listen|ssh|proxy|machine|node)\b[^\n]{0,24}$|:\/\/$|\w@$/i;
+const SAYS_ADDRESS_BEHIND = /^(?:\/(?:3[0-2]|[12]\d|[89])(?!\d)|:\d{2,5}(?!\d))/;
 /** `zlib@1.2.13.1`, `v8@10.2.154.26`: releases of packages; machines that one logs in to have other numbers. */
 const RELEASE = /^1?\d\./;
 /** Private, link-local, shared, and set aside for manuals and benchmarks: the same in every house, or in none. */
@@ -21,14 +27,24 @@ const NOBODYS =
 
 /** Length of the IPv4 address that begins in `plain` at `offset`, which is `place` in the text; 0: none does. */
 export function ipv4Length(plain: string, offset: number, { text, at }: AddressPlace): number {
-  const before = text.slice(Math.max(0, at - 32), at);
-  if (plain[offset - 1] === "." || /[A-Za-z][-_]$/.test(before)) return 0;
+  const before = text.slice(Math.max(0, at - STRUCTURE_CHARACTERS), at);
+  if (plain[offset - 1] === "." || isTied(before)) return 0;
   IPV4.lastIndex = offset;
   const found = IPV4.exec(plain)?.[0] ?? "";
   if (found === "" || NO_MACHINE.test(found)) return 0;
   if (before.endsWith("@") && RELEASE.test(found)) return 0;
-  if (NOBODYS.test(found) && isQuoted(before)) return 0;
-  return LIKE_A_VERSION.test(found) && !SAYS_ADDRESS.test(before) ? 0 : found.length;
+  if ((NOBODYS.test(found) && isQuoted(before)) || isLiteral(before)) return 0;
+  const behind = text.slice(at + found.length, at + found.length + STRUCTURE_CHARACTERS);
+  // The name of a reverse look-up, whose digits stand backward.
+  if (namesVersion(before, behind) || behind.startsWith(".in-addr.")) return 0;
+  if (!LIKE_A_VERSION.test(found) || PRIVATE.test(found)) return found.length;
+  return SAYS_ADDRESS.test(before) || SAYS_ADDRESS_BEHIND.test(behind) ? found.length : 0;
+}
+
+/** True when the digits continue a name: `v1.2.3.4` is one word, `Json.13.0.3.1` and `Chrome/99.1.2.3` are names. */
+function isTied(before: string): boolean {
+  if (/[A-Za-z][-_.]$/.test(before)) return true;
+  return /[A-Za-z]\/$/.test(before) && !/:\/\/\S{0,40}$/.test(before);
 }
 
 const IPV6_CHARACTERS = /[0-9a-f:]{2,39}/iy;
@@ -47,7 +63,8 @@ export function ipv6Around(
   while (start > from && colon - start < 4 && isHexDigit(text.charCodeAt(start - 1))) start--;
   IPV6_CHARACTERS.lastIndex = start;
   const run = (IPV6_CHARACTERS.exec(text)?.[0] ?? "").replace(/(?<!:):$/, "");
-  const example = NOBODYS_IPV6.test(run) && isQuoted(text.slice(Math.max(0, start - 24), start));
+  const before = text.slice(Math.max(0, start - 24), start);
+  const example = (NOBODYS_IPV6.test(run) && isQuoted(before)) || isLiteral(before);
   return { start, end: start + run.length, isAddress: !example && isIpv6(run) };
 }
 
@@ -61,9 +78,14 @@ function isIpv6(run: string): boolean {
   return groups.length === 8 && run.split(":").length === 8 && groups.some((group) => group.length !== 2);
 }
 
-/** What stands in quotes like code, and is nobody's, is an example; in a URL or as the end of an IPv6 address as well. */
+/** What stands in quotes like code, and is nobody's, is an example; in a URL or at the end of an IPv6 address as well. */
 function isQuoted(before: string): boolean {
   return /["'`](?:https?:\/\/)?\[?[0-9a-f:]{0,12}$/i.test(before);
+}
+
+/** A quoted argument of a function, or a quoted value in a line comment: a machine that a program names. */
+function isLiteral(before: string): boolean {
+  return /(?:[\w$]\(|\/\/ )["'`]\[?[0-9a-f:]{0,12}$/i.test(before);
 }
 
 function isHexDigit(code: number): boolean {

@@ -19,7 +19,7 @@ export const KIND_WORDS: Readonly<Record<PiiKind, KindWords>> = {
   phone: { label: "phone number", mask: "[PHONE]", charactersMax: 58 },
   credit_card: { label: "credit card", mask: "[CREDIT_CARD]", charactersMax: 24 },
   ssn: { label: "SSN", mask: "[SSN]", charactersMax: 12 },
-  iban: { label: "IBAN", mask: "[IBAN]", charactersMax: 44 },
+  iban: { label: "IBAN", mask: "[IBAN]", charactersMax: 50 },
   ip_address: { label: "IP address", mask: "[IP_ADDRESS]", charactersMax: 45 },
 };
 
@@ -57,13 +57,18 @@ export function isSocialSecurityNumber(digits: string): boolean {
   return /^(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}$/.test(digits);
 }
 
-/** Length of an IBAN by country (SWIFT IBAN registry), country and length in turn. */
+/**
+ * Length of an IBAN by country, country and length in turn: the SWIFT IBAN registry, the territories that it gives their
+ * own codes (of FI, FR and GB), and the countries whose banks issue IBANs without being registered.
+ */
 const IBAN_LENGTHS = new Map(
   (
     "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 " +
     "ES24 FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 " +
     "LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 " +
-    "PT25 QA29 RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30"
+    "PT25 QA29 RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30 " +
+    "AX18 GF27 GG22 GP27 IM22 JE22 BL27 MF27 MQ27 NC27 PF27 PM27 RE27 TF27 WF27 YT27 " +
+    "AO25 BF28 BJ28 CF27 CG27 CI28 CM27 CV25 DZ26 GA27 GQ27 GW25 IR26 KM27 MA28 MG27 ML28 MZ25 NE28 SN28 TD27 TG28"
   )
     .split(" ")
     .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),

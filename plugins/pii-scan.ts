@@ -11,7 +11,9 @@ import {
   KIND_WORDS,
   type PiiKind,
 } from "./pii-kinds.ts";
-import { type NumberRun, phoneLength } from "./pii-phone.ts";
+import { type NumberRun, type PhoneRegions, phoneLength } from "./pii-phone.ts";
+import { DEFAULT_REGIONS } from "./pii-phone-regions.ts";
+import { namesPart, STRUCTURE_CHARACTERS } from "./pii-structure.ts";
 
 /** A piece of personal data. `start` and `end` in code units of the text. */
 export interface Finding {
@@ -20,12 +22,25 @@ export interface Finding {
   readonly end: number;
 }
 
-/** All personal data of these kinds, ascending, not overlapping. */
-export function findPii(text: string, kinds: ReadonlySet<PiiKind>): readonly Finding[] {
+/** What is looked for. */
+export interface PiiSearch {
+  readonly kinds: ReadonlySet<PiiKind>;
+  readonly phones: PhoneRegions;
+}
+
+/** The search for these kinds. `regions`: whose national telephone numbers; undefined: those of common regions. */
+export function piiSearch(kinds: readonly PiiKind[], regions?: readonly string[]): PiiSearch {
+  const isChosen = regions !== undefined && regions.length > 0;
+  return { kinds: new Set(kinds), phones: { regions: isChosen ? regions : DEFAULT_REGIONS, isChosen } };
+}
+
+/** All personal data that is searched for, ascending, not overlapping. */
+export function findPii(text: string, search: PiiSearch): readonly Finding[] {
+  const { kinds } = search;
   const found: Finding[] = [];
   if (kinds.has("email")) findEmails(text, found);
   if (kinds.has("ip_address")) findIpv6(text, found);
-  if (kinds.size > 1 || !kinds.has("email")) findNumbers(text, kinds, found);
+  if (kinds.size > 1 || !kinds.has("email")) findNumbers(text, search, found);
   if (found.length < 2) return found;
   // Where two overlap, the one that begins first stays, and of two that begin together the longer.
   found.sort((a, b) => a.start - b.start || b.end - a.end);
@@ -37,17 +52,6 @@ export function findPii(text: string, kinds: ReadonlySet<PiiKind>): readonly Fin
   });
 }
 
-/** The text with a mask in place of each finding. */
-export function maskPii(text: string, findings: readonly Finding[]): string {
-  let masked = "";
-  let from = 0;
-  for (const { kind, start, end } of findings) {
-    masked += text.slice(from, start) + KIND_WORDS[kind].mask;
-    from = end;
-  }
-  return from === 0 ? text : masked + text.slice(from);
-}
-
 /** Letters of scripts with blanks between words, digits, and the signs that mailbox names do hold. */
 const LOCAL_PART = /[\w.%&'*+~\u00aa-\u1fff-]{1,64}$/;
 const LOCAL_PART_UNSPACED = /[\p{L}\p{N}]{1,32}$/u;
@@ -56,12 +60,12 @@ const ASCII_DOMAIN =
   /(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,8}(?:xn--[a-z0-9-]{1,59}|[a-z]{2,24})(?![\w-])/iy;
 /** `https://name:word@host`: the way into a URL, not a mailbox. */
 const URL_LOGIN = /:\/\/[^\s/@]*$/;
-/** `Copyright (c) 2013 Ada Example <…`: whoever signs a licence has made the address public. */
-const SIGNED = /(?:copyright|\(c\)|©)[ (c)©:,]{0,8}(?:19|20)\d\d\b[^\n]*$/i;
+/** `Copyright (c) 2013 Ada Example <`: the line of a license, whose author has published the address. */
+const SIGNED =
+  /(?:^|\n)[ \t*/#-]{0,8}Copyright (?:\(c\) |© )?(?:19|20)\d\d(?:[-, ]{1,3}(?:(?:19|20)\d\d|present)){0,4},? (?:by )?(?:[\p{L}.'-]{1,24} ){1,5}(?:<|&lt;)$/iu;
 const SIGNED_CHARACTERS = 120;
-/** Mailboxes of offices: nobody's own. */
-const OFFICE =
-  /^(?:no-?reply|do-?not-?reply|abuse|postmaster|hostmaster|webmaster|mailer-daemon|security|conduct|opencode|opensource|sponsorships?)@/i;
+/** Mailboxes of roles that every domain has (RFC 2142) or that nobody reads. */
+const ROLE = /^(?:no-?reply|do-?not-?reply|abuse|postmaster|hostmaster|webmaster|mailer-daemon|security)@/i;
 /** `icon@2x.png`: a file, not a domain. */
 const FILE_ENDING = /\.(?:png|jpe?g|gif|svg|webp|ico|css|js|ts|map|json|md|tgz|zip)$/i;
 
@@ -80,7 +84,7 @@ function findEmails(text: string, found: Finding[]): void {
     // `git@host:path` names a repository.
     if (domain === "" || FILE_ENDING.test(domain) || (local === "git" && text[end] === ":")) continue;
     const start = at - local.length;
-    if (URL_LOGIN.test(before) || OFFICE.test(text.slice(start, at + 1))) continue;
+    if (URL_LOGIN.test(before) || ROLE.test(text.slice(start, at + 1))) continue;
     if (end - start > KIND_WORDS.email.charactersMax) continue;
     if (SIGNED.test(text.slice(Math.max(0, start - SIGNED_CHARACTERS), start))) continue;
     found.push({ kind: "email", start, end });
@@ -99,15 +103,15 @@ function findIpv6(text: string, found: Finding[]): void {
 }
 
 const DIGIT = "0-9\uff10-\uff19\u0660-\u0669\u06f0-\u06f9";
-const RUN = new RegExp(
-  `[${DIGIT}](?:[ \\t.()/\\u00a0\\u2009\\u202f\\u2010-\\u2015\\u2212\\uff0e-]{0,3}[${DIGIT}])+`,
-  "g",
-);
+/** Spaces, dashes and signs of any script that stand between groups of digits. */
+const SEPARATOR =
+  " \\t.()/\\u00a0\\u1680\\u2000-\\u200b\\u202f\\u205f\\u2060\\u3000\\ufeff\\u2010-\\u2015\\u2212\\ufe58\\ufe63\\uff0d\\uff0e-";
+const RUN = new RegExp(`[${DIGIT}](?:[${SEPARATOR}]{0,3}[${DIGIT}])+`, "g");
 
-function findNumbers(text: string, kinds: ReadonlySet<PiiKind>, found: Finding[]): void {
+function findNumbers(text: string, search: PiiSearch, found: Finding[]): void {
   RUN.lastIndex = 0;
   for (let row = RUN.exec(text); row !== null; row = RUN.exec(text)) {
-    if (kinds.has("iban")) {
+    if (search.kinds.has("iban")) {
       const start = row.index - 2;
       const length = ibanAt(text, start);
       if (length > 0) {
@@ -116,7 +120,7 @@ function findNumbers(text: string, kinds: ReadonlySet<PiiKind>, found: Finding[]
         continue;
       }
     }
-    if (row[0].length >= 7) classify(numberRun(text, row.index, row[0]), kinds, found);
+    if (row[0].length >= 7) classify(numberRun(text, row.index, row[0]), search, found);
   }
 }
 
@@ -135,16 +139,16 @@ function asciiOf(char: string): string {
   if (/\p{Nd}/u.test(char)) return String(code & 15);
   if (char === "＋") return "+";
   if (code === 0xff0e) return ".";
-  return /\s/.test(char) ? " " : "-";
+  return /[\s\u200b\u2060]/.test(char) ? " " : "-";
 }
 
 /** Gives each group of digits, from left to right, to the first kind that takes it. */
-function classify(run: NumberRun, kinds: ReadonlySet<PiiKind>, found: Finding[]): void {
+function classify(run: NumberRun, search: PiiSearch, found: Finding[]): void {
   const { text, start, plain } = run;
   // Digits that end a word are part of it; those after a blank are not.
   let offset = isWordAt(text, start - 1) ? afterBlank(plain) : 0;
   while (offset < plain.length) {
-    const [kind, length] = kindAt(run, offset, kinds);
+    const [kind, length] = kindAt(run, offset, search);
     if (kind !== undefined && !isWordAt(text, start + offset + length)) {
       found.push({ kind, start: start + offset, end: start + offset + length });
       offset += length;
@@ -169,7 +173,7 @@ const NOTHING = [undefined, 0] as const;
 function kindAt(
   run: NumberRun,
   at: number,
-  kinds: ReadonlySet<PiiKind>,
+  { kinds, phones }: PiiSearch,
 ): readonly [PiiKind | undefined, number] {
   const card = kinds.has("credit_card") ? cardLength(run.plain, at) : 0;
   if (card > 0) return ["credit_card", card];
@@ -178,7 +182,7 @@ function kindAt(
   const place = { text: run.text, at: run.start + at };
   const ip = kinds.has("ip_address") ? ipv4Length(run.plain, at, place) : 0;
   if (ip > 0) return ["ip_address", ip];
-  const phone = kinds.has("phone") ? phoneLength(run, at) : 0;
+  const phone = kinds.has("phone") ? phoneLength(run, at, phones) : 0;
   return phone > 0 ? ["phone", phone] : NOTHING;
 }
 
@@ -200,17 +204,35 @@ function cardLength(plain: string, at: number): number {
 
 const SSN_DASHED = /\d{3}-\d{2}-\d{4}(?![\d-])/y;
 const SSN_OTHER = /\d{3} ?\d{2} ?\d{4}(?!\d)/y;
+const SSN_CONTEXT_CHARACTERS = 48;
 const SAYS_SSN = /\b(?:ssn|social security(?: (?:number|no|num))?)\b[^\n\d]{0,16}$/i;
 
 /** With dashes the form says enough; with blanks or none, words must. */
 function ssnLength({ text, start, plain }: NumberRun, at: number): number {
   if (plain[at - 1] === "-" || plain[at - 1] === ".") return 0;
   const dashed = matchAt(SSN_DASHED, plain, at);
-  if (dashed !== "") return isSocialSecurityNumber(dashed.replaceAll("-", "")) ? dashed.length : 0;
+  const before = text.slice(Math.max(0, start + at - SSN_CONTEXT_CHARACTERS), start + at);
+  if (dashed !== "") {
+    const isNumber = isSocialSecurityNumber(dashed.replaceAll("-", ""));
+    return isNumber && (SAYS_SSN.test(before) || !isPartNumber(text, before, start + at + dashed.length))
+      ? dashed.length
+      : 0;
+  }
   const other = at === 0 ? matchAt(SSN_OTHER, plain, at) : "";
   if (other === "" || !isSocialSecurityNumber(other.replaceAll(" ", ""))) return 0;
-  return SAYS_SSN.test(text.slice(Math.max(0, start - 48), start)) ? other.length : 0;
+  return SAYS_SSN.test(before) ? other.length : 0;
 }
+
+/** Words that name a part, or a sign that ties the digits to more of a name: `AB-219-45-6789`, `219-45-6789/B`. */
+function isPartNumber(text: string, before: string, end: number): boolean {
+  if (/[\p{L}\d][-_/.]$|[#=&?]$/u.test(before) || /^[-_/][\p{L}\d]/u.test(text.slice(end, end + 2)))
+    return true;
+  return namesPart(before.slice(-STRUCTURE_CHARACTERS));
+}
+
+/** What may separate the groups of an IBAN: any space, also with a second one, or a dash. */
+const IBAN_GAP = /^[\s\u200b\u2060]{2}$/;
+const IBAN_GAP_ONE = /^[\s\u200b\u2060\p{Pd}]$/u;
 
 /** Length of the IBAN that begins at `at`, blanks and dashes between its characters included; 0: none does. */
 function ibanAt(text: string, at: number): number {
@@ -220,7 +242,8 @@ function ibanAt(text: string, at: number): number {
   let iban = text.slice(at, at + 2);
   let end = at + 2;
   while (iban.length < characters) {
-    if (iban.length % 4 === 0 && /[ -]/.test(text[end] ?? "")) end++;
+    if (iban.length % 4 === 0)
+      end += IBAN_GAP.test(text.slice(end, end + 2)) ? 2 : IBAN_GAP_ONE.test(text[end] ?? "") ? 1 : 0;
     const char = text[end] ?? "";
     if (!/^[0-9A-Za-z]$/.test(char)) return 0;
     iban += char;

@@ -1,12 +1,14 @@
 /** Guardrail `pii`: refuses text with personal data in it, or puts masks such as `[EMAIL]` in its place. */
 import { block, defineGuardrail, reject, replace } from "sluice/plugin";
 import { KIND_WORDS, PII_KINDS, type PiiKind } from "./pii-kinds.ts";
-import { findPii } from "./pii-scan.ts";
+import { isRegion } from "./pii-phone-regions.ts";
+import { findPii, piiSearch } from "./pii-scan.ts";
 
 interface Options {
   readonly mode?: "block" | "mask";
   readonly kinds?: readonly PiiKind[];
   readonly restore?: boolean;
+  readonly regions?: readonly string[];
 }
 
 /** Characters after a match in which it may yet grow: a separator and another group, ` ext. 12`. */
@@ -37,6 +39,15 @@ export default defineGuardrail<Options>({
         default: PII_KINDS,
         description: "What to look for.",
       },
+      regions: {
+        type: "array",
+        minItems: 1,
+        maxItems: 60,
+        uniqueItems: true,
+        items: { type: "string", pattern: "^[A-Z]{2}$" },
+        description:
+          "Regions (ISO 3166-1, two letters) whose national telephone numbers are looked for, also without a word that announces them. Default: those of 61 regions, where words or their form announce them. International numbers are always found.",
+      },
       restore: {
         type: "boolean",
         default: false,
@@ -45,22 +56,31 @@ export default defineGuardrail<Options>({
       },
     },
   },
-  examples: [{}, { mode: "mask", kinds: ["email", "credit_card"] }, { mode: "mask", restore: true }],
-  faults({ mode = "block", restore = false }, { on }) {
+  examples: [
+    {},
+    { mode: "mask", kinds: ["email", "credit_card"] },
+    { mode: "mask", restore: true },
+    { regions: ["DE", "GB"] },
+  ],
+  faults({ mode = "block", restore = false, regions = [] }, { on }) {
+    const unknown = regions.filter((region) => !isRegion(region));
+    if (unknown.length > 0) {
+      return [{ option: "regions", message: `${unknown.join(", ")}: not a region with a numbering plan` }];
+    }
     if (!restore) return [];
     if (mode === "block") return [{ option: "restore", message: "`restore` needs `mode: mask`" }];
     return on.includes("input")
       ? []
       : [{ option: "restore", message: "`restore` is for masks of the input, and `on` has no `input`" }];
   },
-  setup({ mode = "block", kinds = PII_KINDS, restore = false }) {
-    const wanted = new Set(kinds);
+  setup({ mode = "block", kinds = PII_KINDS, restore = false, regions }) {
+    const search = piiSearch(kinds, regions);
     const longest = Math.max(CONTEXT_CHARACTERS, ...kinds.map((kind) => KIND_WORDS[kind].charactersMax));
     return {
       window: longest + GROWTH_CHARACTERS,
       slice: SLICE_CHARACTERS,
       judge(text, about) {
-        const found = findPii(text, wanted);
+        const found = findPii(text, search);
         // On a stream what stands at the very end may still grow; the window keeps it back until it cannot.
         const settled = about.partial ? text.length - GROWTH_CHARACTERS : text.length;
         const certain = found.filter(({ end }) => end <= settled);

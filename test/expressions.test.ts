@@ -61,17 +61,14 @@ const WORST: Readonly<Record<string, WorstText>> = {
   [String.raw`/\bBearer\s+[^\s"'\\,;]{6,}|\b(?:(?:sk|gsk|xai)[-_]|AIza)[\w*.-]{8,}/gi`]: {
     units: ["Bearer ", "Bearer  a", " ", "sk-", "sk-a,", "AIza", "sk-sk"],
   },
-  // plugins/pii-scan: the line before an address, of at most 120 characters.
-  [String.raw`/(?:copyright|\(c\)|©)[ (c)©:,]{0,8}(?:19|20)\d\d\b[^\n]*$/i`]: {
-    units: ["copyright 1999 ", "(c)", "copyright 1999\n", "©"],
-    charactersMax: 120,
-  },
   // plugins/pii-phone: the end of a telephone number, of at most 15 digits with three separators each.
   [String.raw`/[ .()/-]*\d+$/`]: { units: ["1", " ", "1 ", "(1"], charactersMax: 64 },
   // plugins/pii-phone: a number with its calling code, from each place of a run of digits.
   [String.raw`/(?:\+\(?|00[ .-]?(?=\d+[ .-]))[1-9](?:[ .()/-]{0,3}\d){6,14}/y`]: {
     units: ["+1", "00 1", "00", "+1 2(3)4"],
   },
+  // plugins/pii-phone: digits that words announce, from each place of a run of digits.
+  [String.raw`/\(?\d(?:[ .()/-]{0,3}\d){6,12}(?!\d)/y`]: { units: ["1", "1 ", "(1", "1 - 2", "1)( "] },
   // providers/anthropic: names of models.
   [String.raw`/claude-[a-z]+-(?:4-[6-9]|[5-9]|[1-9]\d)(?!\d)/`]: {
     units: ["claude-", "claude-a", "a", "claude-a-4-"],
@@ -101,6 +98,7 @@ const BUILT: Readonly<
   "plugins/keyword-blocklist.ts": [2, { file: "plugins/keyword-blocklist.test.ts", name: "time grows with" }],
   "plugins/pii-address.ts": [1, { file: "plugins/pii.test.ts", name: "time grows with" }],
   "plugins/pii-kinds.ts": [1, { file: "plugins/pii.test.ts", name: "time grows with" }],
+  "plugins/pii-phone-regions.ts": [2, "tables of libphonenumber, on at most 15 digits"],
   "plugins/pii-scan.ts": [1, { file: "plugins/pii.test.ts", name: "time grows with" }],
   "plugins/prompt-injection.ts": [1, { file: "plugins/prompt-injection.test.ts", name: "time grows with" }],
 };
