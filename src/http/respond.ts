@@ -63,13 +63,21 @@ export function sendError(
   res: ServerResponse,
   error: GatewayError,
   headers: FlatHeaders,
-  bodyOf: (error: GatewayError) => string = errorBody,
+): void {
+  sendErrorAs(req, res, error, { headers, body: errorBody(error) });
+}
+
+/** The same with a body of another format. */
+export function sendErrorAs(
+  req: IncomingMessage,
+  res: ServerResponse,
+  error: GatewayError,
+  { headers, body }: { readonly headers: FlatHeaders; readonly body: string },
 ): void {
   const all = [...headers, "X-Should-Retry", String(shouldRetry(error)), ...codeHeaders(error)];
   const { retryAfterSeconds, headers: more } = error.extras;
   if (retryAfterSeconds !== undefined) all.push("Retry-After", String(retryAfterSeconds));
   for (const name in more) all.push(name, more[name] ?? "");
-  const body = bodyOf(error);
   if (req.complete) return sendJson(res, error.status, body, all);
   if (isSmall(req)) {
     closeUnlessComplete(req);

@@ -11,7 +11,7 @@ import { type JsonBody, parseJsonObject, readBytes } from "../http/body.ts";
 import type { ClientAddress } from "../http/client-address.ts";
 import { countHeader } from "../http/head-rules.ts";
 import { openAiErrorBody, readsOpenAiErrors } from "../http/openai-error.ts";
-import { errorBody, type FlatHeaders, sendError, sendJson } from "../http/respond.ts";
+import { errorBody, type FlatHeaders, sendErrorAs, sendJson } from "../http/respond.ts";
 import type { RequestHandler } from "../http/server.ts";
 import { Call, type Runtime } from "../pipeline/call.ts";
 import { endCall } from "../pipeline/end.ts";
@@ -127,7 +127,7 @@ export class Visit {
 
   /** Answers with an error. */
   sendError(error: GatewayError): void {
-    sendError(this.req, this.res, error, this.headers(), this.errorBody);
+    sendErrorAs(this.req, this.res, error, { headers: this.headers(), body: this.errorBody(error) });
   }
 
   /** Headers of every answer (CONTRACT section 3). */

@@ -1,6 +1,6 @@
 /** Which surface a path belongs to. By slicing, since a URL parser costs forty times as much on every call. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type FlatHeaders, sendError } from "../http/respond.ts";
+import { type FlatHeaders, sendError, sendErrorAs } from "../http/respond.ts";
 import { reject } from "../plugin/index.ts";
 import { errorBodyFor, type Route, type SurfaceContext, Visit } from "./arrival.ts";
 import { serveChat } from "./chat.ts";
@@ -94,7 +94,7 @@ function serveV1(
   }
   const serve =
     rest === "chat/completions" ? serveCompletions : rest === "embeddings" ? serveEmbeddings : undefined;
-  if (serve === undefined) return refuseBare(ctx, req, res, reject("not_found", {}), at.projectUuid);
+  if (serve === undefined) return refuseV1(ctx, req, res, at.projectUuid);
   const route: Route = { surface: "wrapper", scope: "chat", ...at };
   if (allowed(ctx, req, res, "POST")) serve(new Visit(ctx, req, res, route));
 }
@@ -121,14 +121,18 @@ function refuseBare(
   req: IncomingMessage,
   res: ServerResponse,
   error: ReturnType<typeof reject>,
-  wrapperUuid?: string,
 ): void {
   const headers: FlatHeaders = ["X-Request-Id", ctx.random.uuid()];
-  if (wrapperUuid === undefined) return sendError(req, res, error, headers);
+  sendError(req, res, error, headers);
+}
+
+/** Refuses a path under OpenAI's that does not exist, in the format of the project's errors. */
+function refuseV1(ctx: SurfaceContext, req: IncomingMessage, res: ServerResponse, projectUuid: string): void {
+  const error = reject("not_found", {});
   const generation = ctx.acquire();
-  const bodyOf = errorBodyFor(generation, wrapperUuid, req);
+  const body = errorBodyFor(generation, projectUuid, req)(error);
   generation.release();
-  sendError(req, res, error, headers, bodyOf);
+  sendErrorAs(req, res, error, { headers: ["X-Request-Id", ctx.random.uuid()], body });
 }
 
 /** The path without its query; an absolute-form target (a proxy's request line) loses its origin. */
