@@ -126,11 +126,17 @@ verifies(
     const slow = { ...metered, options: { ...metered.options, latency_ms: 2_000 } };
     const g = await startGateway(t, { credentials: [slow], endpoint: mock({ monthly_budget_usd: 1 }) });
     g.clock.advance(Date.UTC(2026, 5, 1) - g.clock.nowMs() - 1_000);
-    const idle = g.clock.pendingTimers();
-    const answer = g.call(ask);
-    // One timer watches the open call; the other one is the provider's.
-    await until(() => g.clock.pendingTimers() > idle + 1, "the provider is asked");
-    g.clock.advance(2_000);
+    let over = false;
+    const answer = g.call(ask).finally(() => (over = true));
+    let reserved = 0;
+    await until(() => {
+      void standing(g).then(({ reservedNanoUsd }) => (reserved = reservedNanoUsd));
+      return reserved > 0;
+    }, "the call is admitted");
+    while (!over) {
+      g.clock.advance(2_000);
+      await new Promise(setImmediate);
+    }
     assertAnswered(await answer);
     assert.deepEqual(await standing(g), { settledNanoUsd: 0, reservedNanoUsd: 0 });
     const may = await g.gateway.store.spending(`spend:${PROJECT}/ask`, "2026-05");
