@@ -14,11 +14,13 @@ import {
   formatUsd,
   type GatewayError,
   type MaybePromise,
+  mediaTokens,
   type Outcome,
   reject,
   type SpendClaim,
   type TokenRef,
   template,
+  toolPreambleTokens,
   type Usage,
 } from "sluice/plugin";
 import { costNanoUsd, TARIFF_SCHEMA, type Tariff, worstCaseCost } from "./tariff.ts";
@@ -35,6 +37,10 @@ interface Options {
   readonly list_tariffs?: Readonly<Record<string, Tariff>>;
   readonly max_output_tokens: number;
   readonly budget_estimate: "worst_case" | "expected";
+  /** Of the schema that the answer must follow: it is sent too. */
+  readonly schema_characters?: number;
+  /** Those of the targets: images and tools cost by their rules. */
+  readonly providers?: readonly string[];
   readonly prompt: string;
   readonly user_prompt_template: string;
   /** Where `prepare` keeps conversations, when the endpoint has them. */
@@ -71,6 +77,7 @@ export default definePlugin<Options>({
   setup(options, host) {
     const tariffs = Object.values(options.tariffs);
     if (tariffs.length === 0) return { request: holdToken };
+    const { schema_characters: schemaCharacters = 0, providers = [] } = options;
     const wrapper = template(options.user_prompt_template);
     const endpointKey = `spend:${options.subject}`;
     const recent = options.budget_estimate === "expected" ? recentAnswers() : undefined;
@@ -80,11 +87,24 @@ export default definePlugin<Options>({
       const asked = x.messages.findLast((message) => message.role === "user")?.content;
       const last = asked === undefined ? undefined : contentLength(asked);
       const added = last === undefined ? 0 : wrapper.filledCharacters(last) - last;
-      return options.prompt.length + x.receivedCharacters + added + (x.options?.promptCharacters ?? 0);
+      const schema = x.options?.responseSchema === undefined ? schemaCharacters : 0;
+      return (
+        options.prompt.length + x.receivedCharacters + added + schema + (x.options?.promptCharacters ?? 0)
+      );
+    }
+
+    /** Tokens of what has no characters, by the rule of the provider where they are most. */
+    function tokensBeside({ messages, options: asked }: Exchange): number {
+      let most = 0;
+      for (const provider of providers) {
+        const tokens = mediaTokens(messages, provider) + toolPreambleTokens(asked, provider);
+        most = Math.max(most, tokens);
+      }
+      return most;
     }
 
     function claim(x: Exchange, characters: number): Outcome {
-      const inputTokens = estimateTokens(characters);
+      const inputTokens = estimateTokens(characters) + tokensBeside(x);
       const { maxOutputTokens = Number.POSITIVE_INFINITY, n = 1 } = x.options ?? NO_OPTIONS;
       const most = Math.min(options.max_output_tokens, maxOutputTokens);
       // Every answer to one question is paid for; of recent ones the sum is known.

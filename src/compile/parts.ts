@@ -47,6 +47,10 @@ export function budgetPart(
     tariffs,
     ...(hasOwnPrice && { list_tariffs: listTariffsOf(config, targets) }),
     max_output_tokens: endpoint.max_output_tokens,
+    ...(endpoint.output_schema !== null && {
+      schema_characters: JSON.stringify(endpoint.output_schema).length,
+    }),
+    providers: [...new Set(targets.map(({ provider }) => provider))],
     budget_estimate: endpoint.budget_estimate,
     prompt: endpoint.prompt,
     user_prompt_template: endpoint.user_prompt_template,

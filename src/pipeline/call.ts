@@ -20,6 +20,7 @@ import type {
   Scope,
   StateStore,
   Surface,
+  Target,
   TokenRef,
   VerdictRecord,
 } from "../plugin/index.ts";
@@ -40,6 +41,7 @@ export const NO_ENDPOINT: EndpointRef = Object.freeze({ uuid: "", slug: "", name
 
 const NO_MESSAGES: readonly Message[] = Object.freeze([]);
 const NO_STEPS: readonly FinishStep[] = Object.freeze([]);
+const NO_TARGETS: readonly Target[] = Object.freeze([]);
 const NO_BODY: Readonly<Record<string, unknown>> = Object.freeze({});
 
 /** What every call needs of the gateway. */
@@ -109,6 +111,8 @@ export class Call implements Exchange {
   readonly verdicts: VerdictRecord[] = [];
   delivery: Delivery | undefined = undefined;
 
+  /** What may be asked, once its endpoint is known. Set by the pipeline. */
+  targets: readonly Target[] = NO_TARGETS;
   /** Claims made and not yet decided. */
   claims: Claim[] = [];
   /** Money held for this call until it is settled or released. */

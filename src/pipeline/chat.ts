@@ -8,11 +8,12 @@ import { isGatewayError, isPromise, reject, STAGES } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
 import { openChunkHooks } from "./chunk-hooks.ts";
 import { deliveredResult } from "./delivery.ts";
-import { closeMoney, type Ending, endCall, estimateUsage } from "./end.ts";
+import { type Cost, closeMoney, type Ending, endCall, NO_COST } from "./end.ts";
 import { failCall, follow } from "./fault.ts";
 import type { Reply } from "./reply.ts";
 import { runCommit, runRequest, runResponse } from "./run.ts";
 import { type PumpOwner, StreamPump } from "./stream.ts";
+import { answerCharacters, checkedUsage } from "./usage.ts";
 
 const CALL_STAGE = STAGES.indexOf("call");
 
@@ -56,6 +57,10 @@ interface Final {
   readonly close: (() => void) | undefined;
 }
 
+function costsOf({ nanoUsd, listNanoUsd }: Cost): Pick<Ending, "costNanoUsd" | "listCostNanoUsd"> {
+  return { costNanoUsd: nanoUsd, listCostNanoUsd: listNanoUsd };
+}
+
 class ChatRun implements PumpOwner {
   readonly #x: Call;
   readonly #endpoint: CompiledEndpoint;
@@ -70,6 +75,7 @@ class ChatRun implements PumpOwner {
     this.#reply = reply;
     x.owner = this;
     x.finishSteps = endpoint.finish;
+    x.targets = endpoint.targets;
   }
 
   start(): void {
@@ -116,9 +122,12 @@ class ChatRun implements PumpOwner {
   }
 
   #whole(provided: ChatResult): void {
-    this.#answered = provided;
-    const result = runResponse(this.#x, this.#endpoint.response, provided);
-    if (isPromise(result)) follow(this.#x, result, (settled) => this.#afterResponse(settled));
+    const x = this.#x;
+    const usage = checkedUsage(x, provided.usage, answerCharacters(provided));
+    const answered = usage === provided.usage ? provided : { ...provided, usage };
+    this.#answered = answered;
+    const result = runResponse(x, this.#endpoint.response, answered);
+    if (isPromise(result)) follow(x, result, (settled) => this.#afterResponse(settled));
     else this.#afterResponse(result);
   }
 
@@ -126,7 +135,8 @@ class ChatRun implements PumpOwner {
     const x = this.#x;
     if (x.ended) return;
     if (isGatewayError(result)) return this.#refuse(result, result.status === 502 ? "failed" : "refused");
-    const usage = result.usage ?? estimateUsage(x, this.#answered?.content.length ?? 0);
+    // A hook that answers anew need not say what was used: the provider's answer has been paid for.
+    const usage = result.usage ?? this.#answered?.usage ?? checkedUsage(x, undefined, 0);
     this.#keep({ result, usage, close: undefined });
   }
 
@@ -147,17 +157,17 @@ class ChatRun implements PumpOwner {
     else this.#send(final, cost);
   }
 
-  #send({ result, usage, close }: Final, cost: number | GatewayError): void {
+  #send({ result, usage, close }: Final, cost: Cost | GatewayError): void {
     const x = this.#x;
     if (x.ended) return;
     if (isGatewayError(cost)) return this.#refuse(cost, "failed");
-    x.settledNanoUsd = cost;
+    x.settledNanoUsd = cost.nanoUsd;
     if (close !== undefined) close();
     else {
       x.firstByteMs = x.rt.clock.monotonicMs();
       this.#reply.whole(x, deliveredResult(x.delivery, result), usage);
     }
-    this.#end({ outcome: "done", status: 200, error: undefined, result, usage, costNanoUsd: cost });
+    this.#end({ outcome: "done", status: 200, error: undefined, result, usage, ...costsOf(cost) });
   }
 
   #stream(answer: AnswerStream): void {
@@ -218,14 +228,13 @@ class ChatRun implements PumpOwner {
   #close(error: GatewayError | undefined, outcome: Ending["outcome"]): void {
     const x = this.#x;
     const answered = this.#answered;
-    const usage =
-      answered === undefined ? undefined : (answered.usage ?? estimateUsage(x, answered.content.length));
-    const finish = (cost: number | GatewayError): void => {
+    const usage = answered?.usage;
+    const finish = (closed: Cost | GatewayError): void => {
       if (x.ended) return;
-      if (!isGatewayError(cost)) x.settledNanoUsd = cost;
+      if (!isGatewayError(closed)) x.settledNanoUsd = closed.nanoUsd;
       if (error !== undefined) this.#reply.refuse(x, error);
-      const costNanoUsd = isGatewayError(cost) ? 0 : cost;
-      this.#end({ outcome, status: error?.status ?? 499, error, result: answered, usage, costNanoUsd });
+      const costs = costsOf(isGatewayError(closed) ? NO_COST : closed);
+      this.#end({ outcome, status: error?.status ?? 499, error, result: answered, usage, ...costs });
     };
     const cost = closeMoney(x, usage);
     if (isPromise(cost)) follow(x, cost, finish);

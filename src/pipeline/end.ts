@@ -6,30 +6,37 @@
 import { finishInTurn } from "../base/turn.ts";
 import type { FinishStep } from "../compile/model.ts";
 import type { CallEnd, ChatResult, GatewayError, MaybePromise, Usage } from "../plugin/index.ts";
-import { charactersOf, estimateTokens, isPromise, reject } from "../plugin/index.ts";
+import { isPromise, reject } from "../plugin/index.ts";
 import { PluginFault } from "../plugin-guard/guard.ts";
 import type { Call } from "./call.ts";
 import { releaseReservation, runFinish, settleReservation } from "./run.ts";
 
-/** Usage by the 4-characters rule, for answers whose provider reported none (CONTRACT section 6). */
-export function estimateUsage(x: Call, completionCharacters: number): Usage {
-  const promptTokens = estimateTokens(charactersOf(x.messages));
-  const completionTokens = estimateTokens(completionCharacters);
-  return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens, estimated: true };
+/** What a call has cost. */
+export interface Cost {
+  readonly nanoUsd: number;
+  /** By list prices; undefined: none is known, or nothing was used. */
+  readonly listNanoUsd: number | undefined;
 }
 
+export const NO_COST: Cost = Object.freeze({ nanoUsd: 0, listNanoUsd: undefined });
+
 /**
- * Ends the money side. With `usage` the actual cost is settled; without it the call had no answer: it costs its input
- * estimate when a provider had taken it on (or may have, when it was given up), and nothing otherwise. Never throws: a
- * store that fails is a GatewayError.
+ * Ends the money side. With `usage` the actual cost is settled. Each attempt that its provider accepted and that gave no
+ * answer costs the input estimate beside it, whether another target took over or not: the provider has worked. So does a
+ * call that was given up while a provider was asked. Otherwise the reservation is released. Never throws: a store that
+ * fails is a GatewayError.
  */
-export function closeMoney(x: Call, usage: Usage | undefined): MaybePromise<number | GatewayError> {
-  if (x.priced === undefined) return 0;
-  let cost = 0;
-  if (usage !== undefined) cost = costOf(x, x.priced, usage);
-  else if (mayBeBilled(x)) cost = x.priced.inputNanoUsd;
+export function closeMoney(x: Call, usage: Usage | undefined): MaybePromise<Cost | GatewayError> {
+  if (x.priced === undefined) return NO_COST;
+  let nanoUsd = failedAttempts(x, usage !== undefined) * x.priced.inputNanoUsd;
+  let listNanoUsd: number | undefined;
+  if (usage !== undefined) {
+    nanoUsd += costOf(x, x.priced, usage);
+    listNanoUsd = listCostOf(x, x.priced, usage);
+  }
   try {
-    const closed = cost > 0 || usage !== undefined ? settleReservation(x, cost) : releaseReservation(x);
+    const closed = nanoUsd > 0 || usage !== undefined ? settleReservation(x, nanoUsd) : releaseReservation(x);
+    const cost = { nanoUsd, listNanoUsd };
     if (!isPromise(closed)) return cost;
     return closed.then(
       () => cost,
@@ -38,6 +45,19 @@ export function closeMoney(x: Call, usage: Usage | undefined): MaybePromise<numb
   } catch (thrown) {
     return storeFailed(x, thrown);
   }
+}
+
+/** Attempts that may be billed although they gave no answer. `answered`: the last one did, and is not among them. */
+function failedAttempts({ asked, attempts, cancelled }: Call, answered: boolean): number {
+  if (!asked) return 0;
+  let accepted = 0;
+  for (let n = 0; n < attempts.length; n++) {
+    const { status = 0, outcome } = attempts[n] ?? {};
+    const isLast = n === attempts.length - 1;
+    if (status >= 200 && status < 300 && (isLast ? !answered : outcome !== "ok")) accepted++;
+  }
+  // Whether the one that was being asked had accepted the call is not known.
+  return accepted === 0 && !answered && cancelled !== undefined ? 1 : accepted;
 }
 
 /**
@@ -61,6 +81,21 @@ function costOf(x: Call, claim: NonNullable<Call["priced"]>, usage: Usage): numb
   return settled_nano_usd;
 }
 
+/** For the log only: a claim that fails to say it has settled all the same. */
+function listCostOf(x: Call, claim: NonNullable<Call["priced"]>, usage: Usage): number | undefined {
+  try {
+    const cost = claim.listCostNanoUsd?.(usage);
+    return Number.isSafeInteger(cost) ? cost : undefined;
+  } catch (thrown) {
+    const { requestId: request_id } = x;
+    x.rt.log.warn(
+      { request_id, key: claim.key, err: thrown },
+      "the list price of a call could not be computed",
+    );
+    return undefined;
+  }
+}
+
 function storeFailed(x: Call, thrown: unknown): GatewayError {
   if (!(thrown instanceof PluginFault)) {
     const store = x.rt.store.driver;
@@ -72,12 +107,6 @@ function storeFailed(x: Call, thrown: unknown): GatewayError {
   return reject("internal", {}, { cause: thrown });
 }
 
-function mayBeBilled(x: Call): boolean {
-  if (!x.asked) return false;
-  if (x.cancelled !== undefined) return true;
-  return x.attempts.some(({ status }) => status !== undefined && status >= 200 && status < 300);
-}
-
 /** How a call ended, as far as its surface knows. */
 export interface Ending {
   readonly outcome: CallEnd["outcome"];
@@ -86,6 +115,7 @@ export interface Ending {
   readonly result: ChatResult | undefined;
   readonly usage: Usage | undefined;
   readonly costNanoUsd: number;
+  readonly listCostNanoUsd?: number | undefined;
 }
 
 /**
@@ -111,6 +141,7 @@ export function endCall(x: Call, steps: readonly FinishStep[], ending: Ending): 
     result: ending.result,
     usage: ending.usage,
     costNanoUsd: ending.costNanoUsd,
+    listCostNanoUsd: ending.listCostNanoUsd,
     provider: last?.provider ?? "",
     model: ending.result?.model ?? last?.model ?? "",
     finishReason: ending.result?.finishReason,

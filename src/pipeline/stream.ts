@@ -17,10 +17,10 @@ import { isGatewayError, isPromise } from "../plugin/index.ts";
 import type { Call, Silence } from "./call.ts";
 import type { OpenHook } from "./chunk-hooks.ts";
 import { deliveredChunk, undelivered } from "./delivery.ts";
-import { estimateUsage } from "./end.ts";
 import { failCall, follow } from "./fault.ts";
 import type { ClosingAnswer, EventOutlet } from "./reply.ts";
 import { toolCallDeltaJson } from "./tool-calls.ts";
+import { checkedUsage, chunkCharacters, partialUsage } from "./usage.ts";
 
 /** A comment keeps a stream open that has been silent for so long (CONTRACT section 4). */
 export const KEEP_ALIVE_MS = 15_000;
@@ -161,7 +161,7 @@ export class StreamPump implements ChunkSink, Silence {
 
   /** What the provider says of the answer is kept from before the hooks; its closing events come last. */
   #note(chunk: ChatChunk): void {
-    this.#providerCharacters += chunk.text.length;
+    this.#providerCharacters += chunkCharacters(chunk);
     if (chunk.usage !== undefined) {
       this.#usage = chunk.usage;
       this.#usageEvent = chunk.raw;
@@ -328,7 +328,9 @@ export class StreamPump implements ChunkSink, Silence {
   }
 
   #used(): Usage {
-    return this.#usage ?? estimateUsage(this.#x, this.#providerCharacters);
+    const [x, usage, characters] = [this.#x, this.#usage, this.#providerCharacters];
+    if (usage !== undefined && this.#finishReason === undefined) return partialUsage(x, usage, characters);
+    return checkedUsage(x, usage, characters);
   }
 
   #write(out: string): void {

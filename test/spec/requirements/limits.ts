@@ -53,6 +53,14 @@ export const LIMITS = {
     "cost.warn-unpriced": "`sluice validate` warns where a token's cap relies on a model without a price.",
     "cost.none": "With no price at all a call costs 0.",
     "cost.exact": "Sums of costs are exact to the nano-dollar.",
+    "cost.estimate.everything":
+      "Estimated usage counts everything sent (messages, tools, schemas, images) and everything received (text, tool calls, all choices), of aborted calls too.",
+    "cost.usage-unusable":
+      "Usage that is negative, fractional, no number or missing is estimated and marked.",
+    "cost.usage-implausible":
+      "Usage beyond what the call could use (its output limit, the largest context window) is capped, marked and logged.",
+    "cost.accepted-attempts":
+      "An attempt that its provider accepted (a 2xx status) and that gave no usable answer costs its input estimate, whether it was the only one or another target took over; other failed attempts cost nothing.",
     "cost.usage-estimated":
       "Where a provider reports no usage, 4 characters count as a token, marked as estimated.",
   }),
