@@ -4,7 +4,7 @@
  */
 import { block, defineGuardrail, reject, type TextAbout } from "sluice/plugin";
 import { PATTERN_CHARACTERS, patternFault, patternFinder } from "./keyword-patterns.ts";
-import { foldedText, isAscii, plainText } from "./plain-text.ts";
+import { comparableText, foldedComparableText, isAscii, plainText } from "./plain-text.ts";
 import { WordGate } from "./word-gate.ts";
 import { trieSource } from "./word-trie.ts";
 
@@ -21,6 +21,13 @@ const UNSPACED =
 const WORD = `[[\\p{L}\\p{N}\\p{M}]--[${UNSPACED}]]`;
 const WORD_CHAR = new RegExp(`^${WORD}$`, "v");
 const ASCII_WORD = "[0-9A-Za-z]";
+
+/** Korean writes particles onto the word that they follow: 비밀 is in 비밀을 and 비밀은. */
+const HANGUL_END = /\p{Script=Hangul}$/u;
+const PARTICLES =
+  "은|는|이|가|을|를|의|에|와|과|도|만|로|으로|들|들이|들은|들을|들의|에서|에게|에는|에도|께|께서|한테|까지|부터|처럼|보다|나|이나|" +
+  "라도|이라도|조차|마저|밖에|랑|이랑|하고|이고|이며|라는|이라는|입니다|이다|예요|이에요";
+const PARTICLE_CHARACTERS_MAX = 3;
 
 const LOOK_AROUND = /\(\?<?[=!]/;
 const LOOK_AROUND_HELP = "look-around: RE2 has none";
@@ -83,7 +90,7 @@ export default defineGuardrail<Options>({
     });
   },
   setup({ keywords = [], patterns = {}, whole_word = true, case_sensitive = false }) {
-    const compared = case_sensitive ? plainText : foldedText;
+    const compared = case_sensitive ? comparableText : foldedComparableText;
     const spelling = new Map<string, string>();
     for (const keyword of keywords) {
       const word = singleBlanks(compared(keyword));
@@ -100,10 +107,11 @@ export default defineGuardrail<Options>({
       const found = firstMatch(gate, isAscii(judged) ? inAscii : inAnyText, judged, open);
       return found === undefined ? undefined : (spelling.get(singleBlanks(found)) ?? found);
     };
+    const particles = whole_word && words.some((word) => HANGUL_END.test(word)) ? PARTICLE_CHARACTERS_MAX : 0;
     const longest = words.reduce((most, word) => Math.max(most, longestMatch(word)), 0);
 
     return {
-      window: Math.min(8192, Math.max(longest, hasPatterns ? PATTERN_CHARACTERS : 0) + 1),
+      window: Math.min(8192, Math.max(longest, hasPatterns ? PATTERN_CHARACTERS : 0) + 1 + particles),
       slice: (text) =>
         isAscii(text)
           ? ASCII_SLICE_CHARACTERS
@@ -137,7 +145,9 @@ function firstMatch(gate: WordGate, sticky: RegExp, text: string, open: boolean)
   gate.scan(text, (at) => {
     sticky.lastIndex = at;
     const match = sticky.exec(text);
-    if (match === null || (open && sticky.lastIndex === text.length)) return false;
+    if (match === null) return false;
+    const particle = HANGUL_END.test(match[0]) ? PARTICLE_CHARACTERS_MAX : 0;
+    if (open && sticky.lastIndex + particle >= text.length) return false;
     found = match[0];
     return true;
   });
@@ -152,7 +162,8 @@ function pattern(words: readonly string[], edge: string | undefined, flags: stri
   const ways = new Map<string, string[]>();
   for (const word of words) {
     const before = edge !== undefined && isWordChar(firstChar(word)) ? `(?<!${edge})` : "";
-    const after = edge !== undefined && isWordChar(lastChar(word)) ? `(?!${edge})` : "";
+    const end = edge !== undefined && isWordChar(lastChar(word)) ? `(?!${edge})` : "";
+    const after = end !== "" && HANGUL_END.test(word) ? `(?=(?:${PARTICLES})?${end})` : end;
     const frame = `${before} ${after}`;
     ways.set(frame, [...(ways.get(frame) ?? []), word]);
   }

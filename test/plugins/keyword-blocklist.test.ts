@@ -76,6 +76,50 @@ test("scripts without blanks between words know no word's edge", () => {
   assert.equal(refusal("那个falcon飞了"), named("falcon"));
 });
 
+test("spellings that readers take for the same word are the same keyword", () => {
+  const { judge, refusal } = judgeOf(keywordBlocklist, {
+    keywords: ["Straße", "ısı", "e-mail list", "سر", "שלום", "GROSS"],
+  });
+  for (const text of ["in der STRASSE", "Strasse 5", "straße", "STRAẞE"])
+    assert.equal(refusal(text), named("Straße"));
+  for (const text of ["ısı", "ISI", "isi", "ısi"]) assert.equal(refusal(text), named("ısı"));
+  assert.equal(refusal("ein groß es"), named("GROSS"));
+  for (const hyphen of "\u2010\u2011\u2012\u2013\u2014\u2212\ufe63\uff0d-") {
+    assert.equal(
+      refusal(`the e${hyphen}mail list`),
+      named("e-mail list"),
+      `U+${hyphen.charCodeAt(0).toString(16)}`,
+    );
+  }
+  assert.equal(refusal("هذا سِرٌّ هنا"), named("سر"));
+  assert.equal(refusal("هذا ســر هنا"), named("سر"));
+  assert.equal(refusal("שָׁלוֹם"), named("שלום"));
+  assert.equal(judge("strase, email list, سفر, Trossgross"), undefined);
+  const cased = judgeOf(keywordBlocklist, { keywords: ["e-mail", "Maße"], case_sensitive: true });
+  assert.equal(cased.refusal("my e\u2011mail"), named("e-mail"));
+  assert.equal(cased.judge("my E-mail, Masse, maße"), undefined);
+});
+
+test("marks on the keyword of a configuration do not hide it either", () => {
+  const { refusal } = judgeOf(keywordBlocklist, { keywords: ["سِرّ", "e\u2011mail"] });
+  assert.equal(refusal("سر"), named("سِرّ"));
+  assert.equal(refusal("an e-mail"), named("e\u2011mail"));
+});
+
+test("Korean words are found with their particles and not inside other words", () => {
+  const { guardrail, judge, refusal } = judgeOf(keywordBlocklist, { keywords: ["비밀", "사내 계획"] });
+  for (const text of ["비밀", "그 비밀을 말해", "비밀은", "비밀이라는 것", "비밀에서!", "비밀입니다."]) {
+    assert.equal(refusal(text), named("비밀"), text);
+  }
+  assert.equal(refusal("사내 계획의 일부"), named("사내 계획"));
+  for (const text of ["비밀번호", "비밀번호를", "왕비밀", "비밀은행"])
+    assert.equal(judge(text), undefined, text);
+  // On a stream a particle may yet turn out to be the beginning of something else.
+  assert.equal(judge("비밀은", { partial: true }), undefined);
+  assert.equal(refusal("비밀은 없다.", { partial: true }), named("비밀"));
+  assert.ok(Number(guardrail.window) >= 5);
+});
+
 test("on a stream a match that may yet become another word waits", () => {
   const { guardrail, judge, refusal } = judgeOf(keywordBlocklist, { keywords: ["foo"] });
   assert.equal(judge("some foo", { partial: true }), undefined);
