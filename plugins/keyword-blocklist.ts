@@ -118,6 +118,7 @@ export default defineGuardrail<Options>({
           : hasPatterns
             ? SLICE_CHARACTERS_WITH_PATTERNS
             : SLICE_CHARACTERS,
+      joinsTexts: true,
       judge(text, about) {
         const keyword =
           keywordIn(compared(text), whole_word && about.partial) ??

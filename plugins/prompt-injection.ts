@@ -60,6 +60,7 @@ export default defineGuardrail<Options>({
   setup({ threshold = BLOCKING_SCORE }) {
     return {
       window: REACH_CHARACTERS,
+      joinsTexts: true,
       slice: (text) => (isAscii(text) ? ASCII_SLICE_CHARACTERS : SLICE_CHARACTERS),
       judge(text, about) {
         let found = judged(text, threshold);

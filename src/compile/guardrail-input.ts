@@ -19,6 +19,7 @@ import {
   isPromise,
   reject,
 } from "../plugin/index.ts";
+import { AdjacentTexts } from "./guardrail-adjacent.ts";
 import {
   carryOut,
   Failure,
@@ -100,6 +101,9 @@ class InputRun {
   #texts: readonly JudgedText[] = [];
   #text = 0;
   #inOptions = false;
+  readonly #adjacent: AdjacentTexts | undefined;
+  /** Judged after the text that it ends in. */
+  #seam: JudgedText | undefined;
 
   constructor(
     context: GuardContext,
@@ -112,6 +116,7 @@ class InputRun {
     this.#characters = characters;
     const isLong = characters > PACED_CHARACTERS || x.messages.length > PACED_MESSAGES;
     this.#pace = isLong ? new Pace(context.clock) : undefined;
+    this.#adjacent = context.guardrail.joinsTexts ? new AdjacentTexts(context.guardrail) : undefined;
     // Only a client that keeps its transcript sends a text again.
     const keepsTranscript = Array.isArray(x.body["messages"]);
     this.#remembers = keepsTranscript && context.guardrail.cacheable !== false;
@@ -134,13 +139,14 @@ class InputRun {
 
   /** The next text to judge; undefined: all are judged. */
   #next(): Candidate | undefined {
-    while (this.#text >= this.#texts.length) {
+    while (this.#seam === undefined && this.#text >= this.#texts.length) {
       if (this.#inOptions) return undefined;
       this.#leaveMessage();
       if (!this.#enterMessage()) this.#enterOptions();
     }
-    const text = this.#texts[this.#text++];
+    const text = this.#seam ?? this.#texts[this.#text++];
     if (text === undefined) return undefined;
+    this.#seam = text === this.#seam || this.#inOptions ? undefined : this.#adjacent?.seam(text);
     const isLast = this.#message === this.#x.messages.length - 1;
     const part = this.#inOptions ? "definition" : isLast ? "turn" : "history";
     return { text, part, about: this.#about() };
@@ -173,6 +179,7 @@ class InputRun {
     const message = this.#x.messages[++this.#message];
     if (message === undefined) return false;
     this.#role = message.role;
+    this.#adjacent?.enter(message.role);
     this.#text = 0;
     this.#texts = [];
     if (!this.#judgesRole(message.role)) return true;
@@ -223,6 +230,8 @@ class InputRun {
   #repeat(candidate: Candidate, verdict: Verdict): GatewayError | undefined {
     if (verdict === undefined || this.#context.use.shadow) return undefined;
     if (verdict.verdict === "block" && candidate.part === "history") {
+      this.#adjacent?.forget();
+      this.#seam = undefined;
       candidate.text.withhold(`[Removed: blocked by guardrail '${this.#context.name}']`);
       return undefined;
     }

@@ -12,6 +12,8 @@ export interface JudgedText {
   /** What the text is made from: equal sources have equal texts. Its hash names the verdict. */
   readonly source: string;
   readonly text: string;
+  /** Content of a message as a person writes it: reads on in the next one. Not names, arguments, addresses, files. */
+  readonly isMessageText?: boolean;
   /** Replaces spans of it; a refusal where that is not possible. */
   edit(edits: readonly Edit[]): GatewayError | undefined;
   /** Puts a notice in its place. */
@@ -38,7 +40,7 @@ export class MessageDraft {
     const texts: JudgedText[] = [];
     if (typeof content === "string") {
       texts.push(
-        plainText(content, (text) => {
+        messageText(content, (text) => {
           this.#content = text;
         }),
       );
@@ -76,7 +78,7 @@ export class MessageDraft {
       this.#parts[n] = { ...(this.#parts[n] ?? part), ...changed } as ContentPart;
     };
     const at = `${this.#at}.content[${n}]`;
-    if (part.type === "text") texts.push(plainText(part.text, (text) => put({ text })));
+    if (part.type === "text") texts.push(messageText(part.text, (text) => put({ text })));
     else if (part.type === "image" && isAddress(part.url)) {
       texts.push(addressText(part.url, `${at}.image_url.url`, (url) => put({ url })));
     } else if (part.type === "file") addFile(texts, part, put);
@@ -102,6 +104,10 @@ export function plainText(source: string, put: (text: string) => void): JudgedTe
     },
     withhold: put,
   };
+}
+
+function messageText(source: string, put: (text: string) => void): JudgedText {
+  return { ...plainText(source, put), isMessageText: true };
 }
 
 /** JSON, judged as what it says; read only when it has to be judged. */

@@ -29,6 +29,7 @@ export type FromThread =
       readonly ready: number | "whole";
       readonly subject: "text" | "call";
       readonly cacheable: boolean;
+      readonly joinsTexts: boolean;
     }
   /** It could not be set up. */
   | { readonly unusable: string }

@@ -40,8 +40,8 @@ try {
     line.refill();
     checkMemory();
   }, MEMORY_CHECK_MS);
-  const { window = "whole", subject = "text", cacheable = true } = guardrail;
-  post({ ready: window, subject, cacheable });
+  const { window = "whole", subject = "text", cacheable = true, joinsTexts = false } = guardrail;
+  post({ ready: window, subject, cacheable, joinsTexts });
 } catch (thrown) {
   post({ unusable: messageOf(thrown) });
 }

@@ -54,6 +54,7 @@ class IsolatedGuardrail implements Guardrail {
   window: number | "whole" = "whole";
   subject: NonNullable<Guardrail["subject"]> = "text";
   cacheable = true;
+  joinsTexts = false;
   readonly #isolation: Isolation;
   readonly #clock: Clock;
   #isReady: (guardrail: Guardrail) => void;
@@ -123,7 +124,7 @@ class IsolatedGuardrail implements Guardrail {
     else if ("judged" in message || "failed" in message) this.#judged(message);
   }
 
-  #started({ ready: window, subject, cacheable }: Extract<FromThread, { ready: unknown }>): void {
+  #started({ ready: window, subject, cacheable, joinsTexts }: Extract<FromThread, { ready: unknown }>): void {
     this.#startTimer?.cancel();
     this.#ready = true;
     this.#down = undefined;
@@ -131,6 +132,7 @@ class IsolatedGuardrail implements Guardrail {
     this.window = window;
     this.subject = subject;
     this.cacheable = cacheable;
+    this.joinsTexts = joinsTexts;
     this.#isReady(this);
     const waiting = this.#waiting;
     this.#waiting = [];

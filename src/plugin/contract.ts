@@ -201,6 +201,11 @@ export interface Guardrail {
    * are not reused. Default true.
    */
   readonly cacheable?: boolean;
+  /**
+   * True: of adjacent texts of one role, the end of one and the beginning of the next are judged together as well, each
+   * as long as `window`, so that a phrase split over two messages is found. Only blocks count there. Default false.
+   */
+  readonly joinsTexts?: boolean;
   close?(): MaybePromise<void>;
 }
 
