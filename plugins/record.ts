@@ -88,10 +88,15 @@ function stages(stageMs: readonly number[]): string {
 
 function attempts(x: Exchange): string {
   let list = "";
-  for (const { provider, model, credential, outcome, status, durationMs } of x.attempts) {
-    list += `${list === "" ? "" : ","}{"provider":"${provider}","model":${text(model)},"credential":${text(credential)},"outcome":${text(outcome)},"status":${status ?? "null"},"duration_ms":${ms(durationMs)}}`;
+  for (const { provider, model, credential, outcome, status, durationMs, dropped } of x.attempts) {
+    list += `${list === "" ? "" : ","}{"provider":"${provider}","model":${text(model)},"credential":${text(credential)},"outcome":${text(outcome)},"status":${status ?? "null"},"duration_ms":${ms(durationMs)}${droppedField(dropped)}}`;
   }
   return `[${list}]`;
+}
+
+/** Hints that the provider has no field for. */
+function droppedField(dropped: readonly string[] | undefined): string {
+  return dropped === undefined ? "" : `,"dropped":${JSON.stringify(dropped)}`;
 }
 
 function contentFields(x: Exchange, end: CallEnd, shown: (text: string) => string): string {

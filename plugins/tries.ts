@@ -110,7 +110,12 @@ export class Tries {
   }
 
   request(target: Target): ProviderRequest {
-    return requestOf(this.x, target);
+    const request = requestOf(this.x, target);
+    if (request.options !== undefined && this.#current !== undefined) {
+      const dropped = target.client.dropped?.(request) ?? [];
+      if (dropped.length > 0) this.#current.dropped = dropped;
+    }
+    return request;
   }
 
   /** The first content of a stream came: from now on the target is known to answer. */

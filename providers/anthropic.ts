@@ -74,6 +74,7 @@ export const anthropic = defineProvider<AnthropicOptions>({
       failure: jsonFailure,
       decoder: () => new AnthropicDecoder(newId),
       unsupported: (request) => body.unsupported(request),
+      dropped: (request) => body.dropped(request),
     };
   },
 });

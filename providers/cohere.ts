@@ -12,6 +12,7 @@ import {
   callIds,
   contentText,
   defineProvider,
+  droppedHints,
   type Json,
   jsonFailure,
   toolJson,
@@ -81,6 +82,7 @@ export const cohere = defineProvider<CohereOptions>({
       failure: jsonFailure,
       decoder: () => new CohereDecoder(counted, newId),
       unsupported: (request) => beyond(request, takenBeside(request.options)),
+      dropped: (request) => droppedHints(request, REASONS.test(request.model) ? TAKEN_WITH_EFFORT : TAKEN),
     };
   },
 });
@@ -98,6 +100,9 @@ const TAKEN = new Set([
   "frequency_penalty",
   "presence_penalty",
 ]);
+const TAKEN_WITH_EFFORT = new Set([...TAKEN, "reasoning_effort"]);
+/** Models that think; the others refuse to be told. */
+const REASONS = /reasoning/;
 /** Cohere calls tools or answers in JSON. */
 const TAKEN_WITH_TOOLS = new Set([...TAKEN].filter((field) => field !== "response_format"));
 
@@ -137,8 +142,15 @@ function bodyOf(request: ProviderRequest, options: CohereOptions, stream: boolea
     // Refused beside tools.
     response_format: offered === undefined ? responseFormat(responseSchema, asked.json) : undefined,
     safety_mode,
-    thinking: thinking === undefined ? undefined : { type: thinking },
+    thinking: thinkingOf(model, asked) ?? (thinking === undefined ? undefined : { type: thinking }),
   };
+}
+
+/** A call's own effort, which Cohere knows as on and off. */
+function thinkingOf(model: string, { extra }: CallOptions): Json | undefined {
+  const effort = extra?.["reasoning_effort"];
+  if (typeof effort !== "string" || !REASONS.test(model)) return undefined;
+  return { type: effort === "none" ? "disabled" : "enabled" };
 }
 
 /** No tool can be chosen by name: the one that is wanted is offered alone, and some tool required. */

@@ -106,6 +106,7 @@ export const google = defineProvider<GoogleSettings>({
       failure: googleFailure,
       decoder: () => new GoogleDecoder(newId),
       unsupported: (request) => body.unsupported(request),
+      dropped: (request) => body.dropped(request),
     };
   },
 });

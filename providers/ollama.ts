@@ -16,6 +16,7 @@ import {
   callIds,
   contentText,
   defineProvider,
+  droppedHints,
   jsonFailure,
   parsed,
   readBase64Url,
@@ -81,8 +82,10 @@ function wireFormat(options: OllamaOptions, newId: () => string): WireFormat {
       asked?.embed === undefined ? decodeOllama(text, newId) : decodeOllamaVectors(text),
     failure: jsonFailure,
     decoder: () => new OllamaDecoder(newId),
-    unsupported: ({ options, ...rest }) =>
-      beyond({ ...rest, options }, options?.toolChoice === "required" ? TAKEN_OF_CHOICE : TAKEN),
+    unsupported: (request) =>
+      beyond(request, request.options?.toolChoice === "required" ? TAKEN_OF_CHOICE : TAKEN) ??
+      imageElsewhere(request.messages),
+    dropped: (request) => droppedHints(request, THINKS.test(request.model) ? TAKEN_WITH_EFFORT : TAKEN),
   };
 }
 
@@ -98,6 +101,30 @@ const TAKEN_OF_CHOICE = new Set([
 ]);
 /** That a tool must be called, Ollama cannot be told; see toolsFor for what it can. */
 const TAKEN = new Set([...TAKEN_OF_CHOICE, "tool_choice"]);
+
+const TAKEN_WITH_EFFORT = new Set([...TAKEN, "reasoning_effort"]);
+/** Models that think; Ollama refuses `think` for the others. */
+const THINKS = /gpt-oss|deepseek-(?:r1|v3\.1)|qwen3|qwq|magistral|think/;
+const EFFORTS: Readonly<Record<string, string>> = {
+  ...{ minimal: "low", low: "low", medium: "medium", high: "high", xhigh: "high", max: "high" },
+};
+
+/** A call's own effort: gpt-oss knows levels, the others on and off. */
+function thinkOf({ model, options }: ProviderRequest): boolean | string | undefined {
+  const effort = options?.extra?.["reasoning_effort"];
+  if (typeof effort !== "string" || !THINKS.test(model)) return undefined;
+  return model.includes("gpt-oss") ? EFFORTS[effort] : effort !== "none";
+}
+
+/** The first image that is only an address: Ollama takes bytes. */
+function imageElsewhere(messages: readonly Message[]): string | undefined {
+  for (const [n, { content }] of messages.entries()) {
+    if (typeof content === "string") continue;
+    const at = content.findIndex((part) => part.type === "image" && readBase64Url(part.url) === undefined);
+    if (at >= 0) return `messages[${n}].content[${at}].image_url`;
+  }
+  return undefined;
+}
 
 function embedBody({ model, messages, options: asked }: ProviderRequest, options: OllamaOptions): Json {
   const { num_ctx, keep_alive, truncate } = options;
@@ -140,7 +167,12 @@ function bodyOf(request: ProviderRequest, options: OllamaOptions, stream: boolea
     },
     tools: tools.length === 0 ? undefined : tools.map((tool) => toolJson(tool)),
     ...rest,
+    ...withoutUndefined({ think: thinkOf(request) }),
   };
+}
+
+function withoutUndefined(members: Json): Json {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
 /** There is no word for a choice, but a tool that is not offered is not called. */
@@ -168,7 +200,7 @@ function messagesOf(messages: readonly Message[]): Json[] {
   });
 }
 
-/** Bytes in base64. An https address goes out as it is, and Ollama refuses it: better than an answer without a look. */
+/** Bytes in base64. An address is refused before. */
 function imagesIn(content: Message["content"]): string[] | undefined {
   if (typeof content === "string") return undefined;
   const urls = content

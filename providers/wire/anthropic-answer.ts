@@ -16,6 +16,8 @@ import {
   unusable,
 } from "sluice/plugin";
 
+import { endWithJson, jsonToolText } from "./anthropic-json-tool.ts";
+
 /** Text of a 2xx answer. */
 export function decodeAnthropic(text: string, newId: () => string): ChatResult | ProviderFailure {
   const answer = parsed(text);
@@ -23,18 +25,21 @@ export function decodeAnthropic(text: string, newId: () => string): ChatResult |
   if (isPresent(answer["error"])) return errorWithin(shortReason(answer["error"]));
   if (!Array.isArray(answer["content"])) return unusable("the answer has no content");
   let content = "";
+  let json: string | undefined;
   const toolCalls: ToolCall[] = [];
   for (const block of records(answer["content"])) {
     if (block["type"] === "text") content += textOf(block["text"]);
-    else if (block["type"] === "tool_use") toolCalls.push(toolCallOf(block, newId));
+    else if (block["type"] !== "tool_use") continue;
+    else if (jsonToolText(block) !== undefined) json = jsonToolText(block);
+    else toolCalls.push(toolCallOf(block, newId));
   }
   return {
     id: textOf(answer["id"]),
     model: textOf(answer["model"]),
-    content,
+    content: json ?? content,
     ...(toolCalls.length > 0 && { toolCalls }),
-    ...endOf(textOf(answer["stop_reason"]), FINISH_REASONS, {
-      text: content !== "",
+    ...endOf(endWithJson(textOf(answer["stop_reason"]), json !== undefined), FINISH_REASONS, {
+      text: content !== "" || json !== undefined,
       calls: toolCalls.length > 0,
     }),
     usage: usageOf(record(answer["usage"])),

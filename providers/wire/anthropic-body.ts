@@ -6,7 +6,9 @@ import {
   beyond,
   type CallOptions,
   type Content,
+  droppedHints,
   type Json,
+  type JsonMembers,
   type JsonSchema,
   type Message,
   type ProviderRequest,
@@ -14,9 +16,10 @@ import {
   type Tool,
   type ToolChoice,
 } from "sluice/plugin";
+import { jsonToolMembers, mayForceJson } from "./anthropic-json-tool.ts";
 import { type AnthropicModel, anthropicModel } from "./anthropic-models.ts";
 import { anthropicSchema } from "./anthropic-schema.ts";
-import { dialogueOf, fileElsewhere, imageWithin, isSaid, type Turn } from "./dialogue.ts";
+import { dialogueOf, fileElsewhere, imageWithin, isSaid, silentMessage, type Turn } from "./dialogue.ts";
 import { Memory } from "./memory.ts";
 
 interface KnownModel extends AnthropicModel {
@@ -34,7 +37,14 @@ const TAKEN = new Set([
   "response_format",
   "user",
   "file",
+  "cache_control",
 ]);
+const TAKEN_WITH_EFFORT = new Set([...TAKEN, "reasoning_effort"]);
+
+/** Anthropic's words for OpenAI's. */
+const EFFORTS: Readonly<Record<string, string>> = {
+  ...{ none: "low", minimal: "low", low: "low", medium: "medium", high: "high", xhigh: "max", max: "max" },
+};
 
 export class AnthropicBody {
   readonly #models = new Memory<KnownModel>((name) => ({
@@ -55,11 +65,15 @@ export class AnthropicBody {
     const model = this.#models.of(request.model);
     const { system, turns } = dialogueOf(request.messages);
     let body = model.head + (maxOutputTokens ?? model.outputTokensMax);
-    if (isSaid(system)) body += this.#systems.of(system);
+    if (isSaid(system)) body += markedSystem(request) ?? this.#systems.of(system);
     body += `,"messages":[${turnsJson(turns)}]`;
     if (temperature !== undefined) body += `,"temperature":${temperature}`;
     if (topP !== undefined) body += `,"top_p":${topP}`;
-    if (responseSchema !== undefined && model.schema) body += this.#format(responseSchema);
+    const format = model.schema && responseSchema !== undefined ? this.#format(responseSchema) : "";
+    body += outputConfig(format, effortOf(request, model));
+    if (format === "" && model.forcedTool && mayForceJson(request)) {
+      body += membersJson(jsonToolMembers(responseSchema));
+    }
     if (options !== undefined) body += optionsJson(options, model);
     body += this.#members;
     return stream ? `${body},"stream":true}` : `${body}}`;
@@ -68,11 +82,17 @@ export class AnthropicBody {
   /** The field that there is no word for: a file must be there in full, and JSON needs a schema that the model takes. */
   unsupported(request: ProviderRequest): string | undefined {
     const { responseSchema, options, messages, model } = request;
-    const field = beyond(request, TAKEN) ?? fileElsewhere(messages);
+    const field = beyond(request, TAKEN) ?? fileElsewhere(messages) ?? silentMessage(messages);
     if (field !== undefined || (options?.json !== true && options?.schemaNamed === undefined)) return field;
-    const takes =
-      responseSchema !== undefined && this.#models.of(model).schema && this.#format(responseSchema) !== "";
-    return takes ? undefined : "response_format";
+    const { schema, forcedTool } = this.#models.of(model);
+    const takes = responseSchema !== undefined && schema && this.#format(responseSchema) !== "";
+    return takes || (forcedTool && mayForceJson(request)) ? undefined : "response_format";
+  }
+
+  /** Hints that are left out, see WireFormat. */
+  dropped(request: ProviderRequest): readonly string[] {
+    const { effort } = this.#models.of(request.model);
+    return droppedHints(request, effort ? TAKEN_WITH_EFFORT : TAKEN);
   }
 
   #format(schema: JsonSchema): string {
@@ -80,12 +100,46 @@ export class AnthropicBody {
     let json = this.#formats.get(schema);
     if (json === undefined) {
       const taken = anthropicSchema(schema);
-      const config = { format: { type: "json_schema", schema: taken } };
-      json = taken === undefined ? "" : `,"output_config":${JSON.stringify(config)}`;
+      json = taken === undefined ? "" : JSON.stringify({ type: "json_schema", schema: taken });
       this.#formats.set(schema, json);
     }
     return json;
   }
+}
+
+function effortOf({ options }: ProviderRequest, { effort }: AnthropicModel): string | undefined {
+  const asked = options?.extra?.["reasoning_effort"];
+  return effort && typeof asked === "string" ? EFFORTS[asked] : undefined;
+}
+
+/** `format`: JSON text, "" for none. */
+function outputConfig(format: string, effort: string | undefined): string {
+  const members = [];
+  if (format !== "") members.push(`"format":${format}`);
+  if (effort !== undefined) members.push(`"effort":"${effort}"`);
+  return members.length === 0 ? "" : `,"output_config":{${members.join(",")}}`;
+}
+
+/** The system's words in parts, where some of them carry a cache mark; undefined: as one text. */
+function markedSystem({ messages }: ProviderRequest): string | undefined {
+  const system = messages.filter(({ role }) => role === "system");
+  if (!system.some(isMarked)) return undefined;
+  return membersJson({
+    system: system.flatMap((message) => marked(partsOf(message.content), message.extra)),
+  });
+}
+
+function isMarked({ content, extra }: Message): boolean {
+  if (extra?.["cache_control"] !== undefined) return true;
+  return typeof content !== "string" && content.some((part) => part.extra?.["cache_control"] !== undefined);
+}
+
+/** A mark of a whole message is its last part's. */
+function marked(blocks: Block[], extra: JsonMembers | undefined): Block[] {
+  const last = blocks.at(-1);
+  const mark = extra?.["cache_control"];
+  if (last !== undefined && mark !== undefined) last["cache_control"] = mark;
+  return blocks;
 }
 
 /** Turns that say nothing are left out: no text may be empty, and neighbours of one side are taken. */
@@ -103,7 +157,11 @@ function turnsJson(turns: readonly Turn[]): string {
 
 function contentJson(messages: readonly Message[], trims: boolean): string {
   const [only] = messages;
-  const isPlain = messages.length === 1 && only?.role !== "tool" && only?.toolCalls === undefined;
+  const isPlain =
+    messages.length === 1 &&
+    only?.role !== "tool" &&
+    only?.toolCalls === undefined &&
+    only?.extra === undefined;
   if (isPlain && typeof only?.content === "string") {
     const text = trims ? only.content.trimEnd() : only.content;
     return isSaid(text) ? JSON.stringify(text) : "";
@@ -116,10 +174,10 @@ function contentJson(messages: readonly Message[], trims: boolean): string {
 
 type Block = Record<string, unknown>;
 
-function blocksOf({ role, content, toolCalls = [], toolCallId = "" }: Message): Block[] {
+function blocksOf({ role, content, toolCalls = [], toolCallId = "", extra }: Message): Block[] {
   if (role === "tool") {
     const result = typeof content === "string" ? content : partsOf(content);
-    return [{ type: "tool_result", tool_use_id: wireId(toolCallId), content: result }];
+    return marked([{ type: "tool_result", tool_use_id: wireId(toolCallId), content: result }], extra);
   }
   const calls = toolCalls.map(({ id, name, arguments: text }) => ({
     type: "tool_use",
@@ -127,7 +185,7 @@ function blocksOf({ role, content, toolCalls = [], toolCallId = "" }: Message): 
     name,
     input: parsed(text) ?? {},
   }));
-  return [...partsOf(content), ...calls];
+  return marked([...partsOf(content), ...calls], extra);
 }
 
 function partsOf(content: Content): Block[] {
@@ -135,11 +193,13 @@ function partsOf(content: Content): Block[] {
   return content
     .filter((part) => part.type !== "text" || isSaid(part.text))
     .flatMap((part): Block[] => {
-      if (part.type === "text") return [{ type: "text", text: part.text }];
-      if (part.type === "image") return [{ type: "image", source: source(part.url) }];
+      const cache_control = part.extra?.["cache_control"];
+      const mark = cache_control === undefined ? {} : { cache_control };
+      if (part.type === "text") return [{ type: "text", text: part.text, ...mark }];
+      if (part.type === "image") return [{ type: "image", source: source(part.url), ...mark }];
       // A file without its bytes, and sound, are refused before.
       if (part.type !== "file" || part.url === undefined) return [];
-      return [{ type: "document", title: part.name, source: source(part.url) }];
+      return [{ type: "document", title: part.name, source: source(part.url), ...mark }];
     });
 }
 
@@ -162,6 +222,11 @@ function optionsJson(options: CallOptions, model: AnthropicModel): string {
     metadata: options.user === undefined ? undefined : { user_id: options.user },
     ...toolsOf(options, model),
   };
+  return membersJson(members);
+}
+
+/** Each member behind its comma; those that are undefined are left out. */
+function membersJson(members: Json): string {
   const json = JSON.stringify(members).slice(1, -1);
   return json === "" ? "" : `,${json}`;
 }
@@ -186,7 +251,8 @@ function choiceOf(choice: ToolChoice = "auto", forcedTool: boolean): Json {
   return choice === "required" ? { type: "any" } : { type: "tool", name: choice.name };
 }
 
-function toolJson({ name, description, parameters }: Tool): Json {
+function toolJson({ name, description, parameters, extra }: Tool): Json {
   const schema = typeof parameters === "object" ? parameters : { properties: {} };
-  return { name, description, input_schema: { type: "object", ...schema } };
+  const { cache_control } = extra ?? {};
+  return { name, description, input_schema: { type: "object", ...schema }, cache_control };
 }

@@ -17,6 +17,7 @@ import {
   unusable,
 } from "sluice/plugin";
 import { FINISH_REASONS, usageOf } from "./anthropic-answer.ts";
+import { endWithJson, jsonToolText } from "./anthropic-json-tool.ts";
 
 /** The shape of plain events changes with each block of the answer. */
 const SHAPES_MAX = 64;
@@ -40,6 +41,8 @@ export class AnthropicDecoder implements StreamDecoder {
   readonly #plain = new PlainEvents(SHAPES_MAX);
   /** By Anthropic's index, which counts texts and thoughts too. */
   readonly #open = new Map<unknown, OpenCall>();
+  /** The block of the tool that the answer's JSON is given to, and what it began with; its text is the answer's. */
+  #json: { readonly block: unknown; whole: string | undefined } | undefined;
   #calls = 0;
   #text = false;
   #usage: Json | undefined;
@@ -107,6 +110,11 @@ export class AnthropicDecoder implements StreamDecoder {
     if (textOf(block?.["type"]).endsWith("thinking")) this.thinking = true;
     if (block?.["type"] === "text") this.#say(textOf(block["text"]), out);
     if (block?.["type"] !== "tool_use") return undefined;
+    const whole = jsonToolText(block);
+    if (whole !== undefined) {
+      this.#json = { block: theirs, whole };
+      return undefined;
+    }
     const id = textOf(block["id"]) || this.#newId();
     if (this.#open.get(theirs)?.id === id) return undefined;
     if (this.#calls === TOOL_CALLS_MAX) return tooManyCalls();
@@ -126,6 +134,11 @@ export class AnthropicDecoder implements StreamDecoder {
     } else if (delta?.["type"] === "input_json_delta") {
       const call = this.#open.get(event["index"]);
       const text = textOf(delta["partial_json"]);
+      const json = this.#json;
+      if (text !== "" && json !== undefined && json.block === event["index"]) {
+        json.whole = undefined;
+        this.#say(text, out);
+      }
       if (call === undefined || text === "") return;
       call.whole = undefined;
       push(out, { index: call.index, id: undefined, name: undefined, arguments: text });
@@ -134,6 +147,11 @@ export class AnthropicDecoder implements StreamDecoder {
 
   /** A tool that wants no arguments gets no part of any. */
   #close(theirs: unknown, out: ChatChunk[]): void {
+    const json = this.#json;
+    if (json !== undefined && json.block === theirs && json.whole !== undefined) {
+      this.#say(json.whole, out);
+      json.whole = undefined;
+    }
     const call = this.#open.get(theirs);
     if (call === undefined) return;
     this.#open.delete(theirs);
@@ -150,7 +168,8 @@ export class AnthropicDecoder implements StreamDecoder {
   #end(out: ChatChunk[]): void {
     this.complete = true;
     for (const theirs of [...this.#open.keys()]) this.#close(theirs, out);
-    const end = endOf(this.#stopReason, FINISH_REASONS, { text: this.#text, calls: this.#calls > 0 });
+    const word = endWithJson(this.#stopReason, this.#json !== undefined);
+    const end = endOf(word, FINISH_REASONS, { text: this.#text, calls: this.#calls > 0 });
     out.push({ ...eventChunk("", undefined), ...end, usage: usageOf(this.#usage) });
   }
 }

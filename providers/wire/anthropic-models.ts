@@ -19,6 +19,9 @@ const ONE_OF_SAMPLING = /claude-(?:opus-4-[1-6]|(?:sonnet|haiku)-4-[56])(?!\d)/;
 const NO_FORCED_TOOL = /claude-(?:(?:opus|sonnet)-5-5|fable-5-[12])(?!\d)/;
 const TAKES_SCHEMA = /claude-[a-z]+-(?:4-[5-9]|[5-9]|[1-9]\d)(?!\d)/;
 
+const TAKES_EFFORT =
+  /claude-(?:opus-4-[5-9]|sonnet-4-[6-9]|(?:opus|sonnet|haiku|fable)-(?:[5-9]|[1-9]\d))(?!\d)/;
+
 /** From this version of the API on, calls with sampling settings are refused whatever the model. */
 const NO_SAMPLING_VERSION = "2026-10-21";
 
@@ -29,12 +32,19 @@ export interface AnthropicModel {
   readonly forcedTool: boolean;
   /** Can be told a schema for its answer. */
   readonly schema: boolean;
+  /** Can be told how much effort to make. */
+  readonly effort: boolean;
 }
 
 export function anthropicModel(name: string): AnthropicModel {
   const [, outputTokensMax = OUTPUT_TOKENS_DEFAULT] =
     OUTPUT_TOKENS_MAX.find(([models]) => models.test(name)) ?? [];
-  return { outputTokensMax, forcedTool: !NO_FORCED_TOOL.test(name), schema: TAKES_SCHEMA.test(name) };
+  return {
+    outputTokensMax,
+    forcedTool: !NO_FORCED_TOOL.test(name),
+    schema: TAKES_SCHEMA.test(name),
+    effort: TAKES_EFFORT.test(name),
+  };
 }
 
 /** What models refuse under a version of the API, written as a date. */

@@ -64,3 +64,16 @@ export function imageWithin(url: string): Base64Url | undefined {
   const found = readBase64Url(url);
   return found === undefined || found.mediaType === "" ? undefined : found;
 }
+
+/** The first message of a dialogue in which neither side says anything: the vendors refuse an empty one. */
+export function silentMessage(messages: readonly Message[]): string | undefined {
+  const first = messages.findIndex(({ role }) => role !== "system");
+  return first < 0 || messages.some(says) ? undefined : `messages[${first}].content`;
+}
+
+function says({ role, content, toolCalls = [] }: Message): boolean {
+  if (role === "system") return false;
+  if (role === "tool" || toolCalls.length > 0) return true;
+  if (typeof content === "string") return isSaid(content);
+  return content.some((part) => part.type !== "text" || isSaid(part.text));
+}

@@ -5,6 +5,7 @@ import {
   type Content,
   type ContentPart,
   contentText,
+  droppedHints,
   type Json,
   type JsonSchema,
   type Message,
@@ -14,7 +15,7 @@ import {
   type Tool,
   type ToolChoice,
 } from "sluice/plugin";
-import { dialogueOf, fileElsewhere, imageWithin, isSaid, type Turn } from "./dialogue.ts";
+import { dialogueOf, fileElsewhere, imageWithin, isSaid, silentMessage, type Turn } from "./dialogue.ts";
 import { readCallId } from "./google-call-id.ts";
 import { Memory } from "./memory.ts";
 
@@ -28,6 +29,25 @@ export interface GoogleSettings {
 /** Sent where a signature is wanted and none is there, as Google documents it: the call was another vendor's. */
 const NO_SIGNATURE = "skip_thought_signature_validator";
 const STOPS_MAX = 5;
+
+/** Tokens to think with, by OpenAI's words, for Gemini 2.5. */
+const BUDGETS: Readonly<Record<string, number>> = {
+  ...{ none: 0, minimal: 1024, low: 1024, medium: 8192, high: 24_576, xhigh: 24_576, max: 24_576 },
+};
+/** Levels of Gemini 3 and later. */
+const LEVELS: Readonly<Record<string, string>> = {
+  ...{ none: "MINIMAL", minimal: "MINIMAL", low: "LOW", medium: "MEDIUM" },
+  ...{ high: "HIGH", xhigh: "HIGH", max: "HIGH" },
+};
+/** Pro models of the third generation know two levels. */
+const TWO_LEVELS: Readonly<Record<string, string>> = {
+  MINIMAL: "LOW",
+  LOW: "LOW",
+  MEDIUM: "HIGH",
+  HIGH: "HIGH",
+};
+/** Gemini 2.5 Pro cannot be kept from thinking. */
+const PRO_BUDGET_MIN = 128;
 
 const TAKEN = new Set([
   "input",
@@ -43,12 +63,16 @@ const TAKEN = new Set([
   "file",
 ]);
 
+const TAKEN_WITH_EFFORT = new Set([...TAKEN, "reasoning_effort"]);
+
 /** How one model differs. */
 interface KnownModel {
   /** Wants the system's words in the first turn, and takes no schema. */
   readonly gemma: boolean;
   readonly generation: number;
   readonly thinkingConfig: Json | undefined;
+  /** What a call's own `reasoning_effort` becomes; undefined: the model has nothing like it. */
+  readonly effort: (word: string) => Json | undefined;
 }
 
 export class GoogleBody {
@@ -92,10 +116,17 @@ export class GoogleBody {
     return JSON.stringify({ requests });
   }
 
+  /** Hints that are left out, see WireFormat. */
+  dropped(request: ProviderRequest): readonly string[] {
+    const effort = request.options?.extra?.["reasoning_effort"];
+    const takes = typeof effort === "string" && this.#models.of(request.model).effort(effort) !== undefined;
+    return droppedHints(request, takes ? TAKEN_WITH_EFFORT : TAKEN);
+  }
+
   /** The field that there is no word for. JSON is not to be had of Gemma, nor of Gemini 2 beside tools. */
   unsupported(request: ProviderRequest): string | undefined {
     const { options = {}, messages } = request;
-    const field = beyond(request, TAKEN) ?? fileElsewhere(messages);
+    const field = beyond(request, TAKEN) ?? fileElsewhere(messages) ?? silentMessage(messages);
     if (field !== undefined || (options.json !== true && options.schemaNamed === undefined)) return field;
     const { gemma, generation } = this.#models.of(request.model);
     const tools = (options.tools?.length ?? 0) > 0;
@@ -117,7 +148,23 @@ export class GoogleBody {
 
 function knownModel(name: string, settings: GoogleSettings): KnownModel {
   const generation = Number(/gemini-(\d+)/.exec(name)?.[1] ?? 0);
-  return { gemma: name.includes("gemma"), generation, thinkingConfig: thinkingFor(generation, settings) };
+  return {
+    gemma: name.includes("gemma"),
+    generation,
+    thinkingConfig: thinkingFor(generation, settings),
+    effort: (word) => effortFor(name, generation, word),
+  };
+}
+
+function effortFor(name: string, generation: number, word: string): Json | undefined {
+  if (generation >= 3) {
+    const level = LEVELS[word];
+    if (level === undefined) return undefined;
+    return { thinkingLevel: /gemini-3(?:\.0)?-pro/.test(name) ? TWO_LEVELS[level] : level };
+  }
+  const budget = /gemini-2\.5/.test(name) ? BUDGETS[word] : undefined;
+  if (budget === undefined) return undefined;
+  return { thinkingBudget: name.includes("pro") ? Math.max(PRO_BUDGET_MIN, budget) : budget };
 }
 
 /** Gemini 2.5 is told a number of tokens, later ones a level; either is refused by the others. */
@@ -136,7 +183,10 @@ function membersJson(members: Json): string {
   return json === "" ? "" : `,${json}`;
 }
 
-function generationJson(request: ProviderRequest, { thinkingConfig }: KnownModel): string {
+function generationJson(request: ProviderRequest, model: KnownModel): string {
+  const asked = request.options?.extra?.["reasoning_effort"];
+  const thinkingConfig =
+    (typeof asked === "string" ? model.effort(asked) : undefined) ?? model.thinkingConfig;
   const { temperature, topP, maxOutputTokens, options } = request;
   let json = "";
   if (temperature !== undefined) json += `,"temperature":${temperature}`;

@@ -60,6 +60,7 @@ export function guardedFormat(format: WireFormat, { plugin, log }: ProviderGuard
     failure: guardedSync(failing, format.failure.bind(format)),
     decoder: (options) => new GuardedDecoder(decoder(options), { plugin, log }),
     ...(format.unsupported !== undefined && { unsupported: format.unsupported.bind(format) }),
+    ...(format.dropped !== undefined && { dropped: format.dropped.bind(format) }),
   };
 }
 
@@ -189,6 +190,7 @@ export function guardedProvider(provider: Provider, guard: ProviderGuard, foreig
     provider.complete.bind(provider),
   );
   const unsupported = provider.unsupported?.bind(provider);
+  const dropped = provider.dropped?.bind(provider);
   return {
     complete(request, x) {
       const answer = asked(request, x);
@@ -208,6 +210,12 @@ export function guardedProvider(provider: Provider, guard: ProviderGuard, foreig
           recover: () => undefined,
         },
         unsupported,
+      ),
+    }),
+    ...(dropped !== undefined && {
+      dropped: guardedSync(
+        { site: siteOf("dropped"), log, accepts: Array.isArray, recover: (): readonly string[] => [] },
+        dropped,
       ),
     }),
     close: () => provider.close?.(),

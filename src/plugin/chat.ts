@@ -101,6 +101,8 @@ export interface Tool {
   /** Schema of the arguments; absent: none. */
   readonly parameters?: JsonSchema;
   readonly strict?: boolean;
+  /** Hints of the caller beside it, such as `cache_control`. @since 0.2 */
+  readonly extra?: JsonMembers;
 }
 
 /** Whether a model may, must or must not call a tool, or must call one by name. */

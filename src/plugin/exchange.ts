@@ -90,6 +90,8 @@ export interface Attempt {
   readonly credential: string;
   /** `ok`, or the failure in short, credentials scrubbed. */
   readonly outcome: string;
+  /** Hints of the caller that this provider has no field for, and that were left out. @since 0.2 */
+  readonly dropped?: readonly string[];
   /** The provider's HTTP status, where it answered. */
   readonly status: number | undefined;
   /** Unix milliseconds. */

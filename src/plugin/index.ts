@@ -1,6 +1,6 @@
 /** `sluice/plugin`: the public door for stages, guardrails and providers, built in or not. */
 export type { Taken } from "./beyond.ts";
-export { beyond, USUAL_FIELDS } from "./beyond.ts";
+export { beyond, droppedHints, USUAL_FIELDS } from "./beyond.ts";
 export type {
   Alternative,
   AudioPart,

@@ -45,6 +45,8 @@ export interface Provider {
   stream(request: ProviderRequest, x: Exchange, sink: ProviderSink): StreamControl;
   /** See `WireFormat.unsupported`. */
   unsupported?(request: ProviderRequest, stream: boolean): string | undefined;
+  /** See `WireFormat.dropped`. @since 0.2 */
+  dropped?(request: ProviderRequest): readonly string[];
   close?(): MaybePromise<void>;
 }
 
@@ -99,6 +101,11 @@ export interface WireFormat {
    * Absent: stops, seed, tools and JSON are taken, and nothing else.
    */
   unsupported?(request: ProviderRequest, stream: boolean): string | undefined;
+  /**
+   * The hints that are asked for and left out, for the log and for the client (`X-Sluice-Warnings`); `droppedHints` finds
+   * them. Asked of calls with `options` only. Absent: none. @since 0.2
+   */
+  dropped?(request: ProviderRequest): readonly string[];
 }
 
 export interface StreamDecoder {

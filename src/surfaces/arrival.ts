@@ -138,6 +138,9 @@ export class Visit {
     const { settledNanoUsd } = this.call;
     if (settledNanoUsd !== undefined && config.server.expose_cost)
       headers.push("X-Sluice-Cost-Usd", nanoUsdText(settledNanoUsd));
+    const dropped = this.call.attempts.at(-1)?.dropped;
+    if (dropped !== undefined)
+      headers.push("X-Sluice-Warnings", dropped.map((field) => `dropped:${field}`).join(", "));
     if (this.call.sessionId !== undefined) headers.push("X-Session-Id", this.call.sessionId);
     return headers;
   }

@@ -127,8 +127,11 @@ function readFormat(fields: Fields): Format {
   const type = format.choice("type", ["text", "json_object", "json_schema"]);
   if (type === undefined) format.wrong("type", "one of text, json_object, json_schema");
   const wanted = format.object("json_schema");
+  // Some servers take a schema of JSON mode, and clients send it.
+  const schemaOfJson = type === "json_object" ? format.members("schema") : undefined;
   format.end();
-  if (type === "json_object") return { json: true };
+  if (type === "json_object")
+    return { json: true, ...(schemaOfJson !== undefined && { responseSchema: schemaOfJson }) };
   if (type !== "json_schema") return {};
   if (wanted === undefined) format.wrong("json_schema", "an object with name and schema");
   if (wanted === undefined) return {};
@@ -172,11 +175,13 @@ function readTool(fields: Fields): Tool | undefined {
   const description = described.text("description");
   const strict = described.flag("strict");
   const parameters: JsonSchema | undefined = described.members("parameters");
+  const cache_control = fields.members("cache_control");
   return {
     name: described.required("name"),
     ...(description !== undefined && { description }),
     ...(parameters !== undefined && { parameters }),
     ...(strict !== undefined && { strict }),
+    ...(cache_control !== undefined && { extra: { cache_control } }),
   };
 }
 

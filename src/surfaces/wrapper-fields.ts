@@ -126,7 +126,11 @@ function isObject(value: unknown): value is JsonMembers {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-const OF_TOOL: ReadonlySet<string> = new Set(["type", "function", "id", "index"]);
+const OF_TOOL: ReadonlySet<string> = new Set([
+  ...["type", "function", "id", "index"],
+  // A hint of Anthropic's clients, which is kept beside the tool.
+  "cache_control",
+]);
 const OF_FUNCTION: ReadonlySet<string> = new Set([
   ...["name", "description", "parameters", "strict"],
   "arguments",

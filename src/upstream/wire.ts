@@ -65,5 +65,6 @@ export function wireProvider(
       return answer;
     },
     ...(format.unsupported !== undefined && { unsupported: format.unsupported.bind(format) }),
+    ...(format.dropped !== undefined && { dropped: format.dropped.bind(format) }),
   };
 }

@@ -54,7 +54,7 @@ test("a call goes out with its version, its key and the number of tokens that th
 });
 
 test("settings go out under Anthropic's names, and a seed not at all", () => {
-  const options = { stop: ["END", "\n"], seed: 7, json: true };
+  const options = { stop: ["END", "\n"], seed: 7 };
   const about = { temperature: 0, topP: 0.5, maxOutputTokens: 9, options };
   const { messages: _, ...rest } = bodyOf(format, { about, stream: true });
   assert.deepEqual(rest, {

@@ -52,21 +52,18 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     ...OF_OPENAI,
     ...["n", "seed", "frequency_penalty", "presence_penalty", "messages[0].content[1]"],
   ],
-  google: [...OF_OPENAI, "n", "user", "parallel_tool_calls"],
-  mistral: [...OF_OPENAI, "user", "messages[0].content[1] file"],
+  google: [...OF_OPENAI, "n"],
+  mistral: [...OF_OPENAI, "messages[0].content[1] file"],
   groq: [
     ...["n", "logprobs", "logit_bias", "frequency_penalty", "presence_penalty", "messages[0].name"],
     ...["messages[0].content[1]", "messages[0].content[1] file", "response_format"],
   ],
   together: ["logprobs", "messages[0].content[1]", "messages[0].content[1] file"],
   ollama: [
-    ...[...OF_OPENAI, "n", "user", "tool_choice", "parallel_tool_calls"],
+    ...[...OF_OPENAI, "n", "tool_choice"],
     ...["messages[0].content[1]", "messages[0].content[1] file"],
   ],
-  cohere: [
-    ...[...OF_OPENAI, "n", "user", "parallel_tool_calls"],
-    ...["messages[0].content[1]", "messages[0].content[1] file"],
-  ],
+  cohere: [...[...OF_OPENAI, "n"], ...["messages[0].content[1]", "messages[0].content[1] file"]],
 };
 
 for (const { key, label, whole } of VENDORS) {

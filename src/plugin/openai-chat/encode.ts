@@ -2,7 +2,7 @@
  * Writes bodies in OpenAI's chat format. By hand: of an ordinary call only its texts go through JSON.stringify, which
  * is the dear part.
  */
-import { beyond, type Taken } from "../beyond.ts";
+import { beyond, droppedHints, type Taken } from "../beyond.ts";
 import type {
   CallOptions,
   Content,
@@ -97,6 +97,19 @@ export class BodyEncoder {
     return Object.fromEntries(Object.entries(extra).filter(([field]) => taken.has(field)));
   }
 
+  /** Hints that are left out, see WireFormat. */
+  dropped(request: ProviderRequest): readonly string[] {
+    return droppedHints(request, this.#dialect.taken ?? ALL);
+  }
+
+  /** Without the members that only others of OpenAI's format take. */
+  #takenOf<T extends { readonly extra?: JsonMembers }>(from: T): T {
+    const { taken } = this.#dialect;
+    if (taken === undefined || from.extra === undefined) return from;
+    const kept = Object.entries(from.extra).filter(([field]) => taken.has(field));
+    return { ...from, extra: Object.fromEntries(kept) };
+  }
+
   /** The field that there is no word for. */
   unsupported(request: ProviderRequest, stream: boolean): string | undefined {
     const { options } = request;
@@ -128,7 +141,8 @@ export class BodyEncoder {
   #message(message: Message): string {
     const { role, content, toolCalls, extra } = message;
     if (typeof content !== "string" || toolCalls !== undefined || role === "tool" || extra !== undefined) {
-      return JSON.stringify(this.#richMessage(message));
+      const parts = typeof content === "string" ? content : content.map((part) => this.#takenOf(part));
+      return JSON.stringify(this.#richMessage({ ...this.#takenOf(message), content: parts }));
     }
     if (role !== "system" || content.length > REMEMBERED_PROMPT_CHARACTERS_MAX) {
       return `{"role":"${role}","content":${JSON.stringify(content)}}`;
@@ -172,7 +186,7 @@ export class BodyEncoder {
       n: options.n,
       frequency_penalty: options.frequencyPenalty,
       presence_penalty: options.presencePenalty,
-      user: options.user,
+      user: this.#dialect.taken?.has("user") === false ? undefined : options.user,
     };
     if (stop.length > 0 && rules.stop !== false) members["stop"] = stop;
     // A choice without tools to choose from is refused.

@@ -50,6 +50,7 @@ export function openAiChat(host: Pick<Host, "random">, dialect: ChatDialect = {}
       jsonFailure(status, headers, text, movesOn.includes(status) || mayMoveOn(status)),
     decoder: (options) => new ChunkDecoder(newId, options?.native === true),
     unsupported: (request, stream) => encoder.unsupported(request, stream),
+    dropped: (request) => encoder.dropped(request),
   };
 }
 

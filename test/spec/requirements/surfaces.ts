@@ -5,6 +5,11 @@ export const SURFACES = {
   ...rules("SPEC Errors", {
     "wrapper.alias.unknown": "An unknown alias is a 404.",
     "wrapper.project.type": "The wrapper's path on a gateway project is a 400.",
+    "wrapper.hints":
+      "A hint that a provider has no field for is left out; the log and `X-Sluice-Warnings` name it.",
+    "wrapper.hints.mapped":
+      "`cache_control`, `reasoning_effort`, JSON mode and its schema reach the providers that have something like them.",
+    "wrapper.field.impossible": "What a provider cannot be sent at all is a 400 that names the field.",
     "wrapper.error-format":
       "`error_format` decides how errors look: the specification's text, or OpenAI's object; `auto` goes by the client.",
     "answer.cost": "With `server.expose_cost` a whole answer has `X-Sluice-Cost-Usd`.",
