@@ -5,7 +5,7 @@
 import { type Json, type JsonSchema, type ProviderRequest, record } from "sluice/plugin";
 
 /** No caller's tool may have this name by accident. */
-export const JSON_TOOL = "sluice_json_answer";
+export const JSON_TOOL = "gateway_json_answer";
 
 /** The members that force the tool. */
 export function jsonToolMembers(schema: JsonSchema | undefined): Json {

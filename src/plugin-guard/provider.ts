@@ -165,11 +165,9 @@ class GuardedDecoder implements StreamDecoder {
 
 export interface ForeignLimits {
   readonly clock: Clock;
-  /** An answer that is not streamed. */
+  /** Of an answer that is not streamed; to the first chunks of a stream; between two batches of it. */
   readonly timeoutMs: number;
-  /** To the first chunks of a stream. */
   readonly firstByteTimeoutMs: number;
-  /** Between two batches of a stream. */
   readonly idleTimeoutMs: number;
 }
 

@@ -131,14 +131,14 @@ verifies(
       const alias = { provider: "anthropic", model, credential: "other" };
       const g = await startWrapper(t, alias, { other: "anthropic" });
       const usage = { input_tokens: 3, output_tokens: 2 };
-      const block = { type: "tool_use", id: "t1", name: "sluice_json_answer", input };
+      const block = { type: "tool_use", id: "t1", name: "gateway_json_answer", input };
       const head = { id: "msg_1", type: "message", role: "assistant", model };
       g.provider.answer(jsonAnswer({ ...head, content: [block], stop_reason: "tool_use", usage }));
       const message = assertCompletion(await g.ask({ response_format }));
       assert.deepEqual(JSON.parse(String(at(message, "content"))), input);
       assert.equal(at(message, "tool_calls"), undefined);
       assert.deepEqual(at(sent(g), "tools", 0, "input_schema"), wanted);
-      assert.deepEqual(at(sent(g), "tool_choice"), { type: "tool", name: "sluice_json_answer" });
+      assert.deepEqual(at(sent(g), "tool_choice"), { type: "tool", name: "gateway_json_answer" });
       const delta = (partial_json: string): object => ({
         ...{ type: "content_block_delta", index: 0, delta: { type: "input_json_delta", partial_json } },
       });
