@@ -7,6 +7,8 @@ export interface Listed {
   readonly type: "counter" | "histogram" | "gauge";
   readonly labels: readonly string[];
   readonly help: string;
+  /** The store that has it; undefined: every gateway has it. */
+  readonly driver: string | undefined;
 }
 
 const REGISTERED =
@@ -34,6 +36,7 @@ export function metricsIn(text: string, path: string): readonly Listed[] {
     type: kind.replace(/s$/, "") as Listed["type"], // one of the words that the pattern has
     labels: [...labels.matchAll(/"(\w+)"/g)].map(([, label = ""]) => label),
     help,
+    driver: /^src\/state\/redis[./]/.test(path) ? "redis" : undefined,
   }));
   const named = [...text.matchAll(NAMED)].filter(([name]) => !NO_METRICS.has(name)).length;
   if (named !== listed.length) {
@@ -43,9 +46,10 @@ export function metricsIn(text: string, path: string): readonly Listed[] {
 }
 
 export function metricsPage(written: string): string {
-  const rows = listedMetrics().map(({ name, type, labels, help }) => {
+  const rows = listedMetrics().map(({ name, type, labels, help, driver }) => {
     const told = labels.map((label) => `\`${label}\``).join(", ");
-    return `| \`${name}\` | ${type} | ${told} | ${help.replaceAll("|", "\\|")} |`;
+    const only = driver === undefined ? "" : ` (with \`state.driver: ${driver}\`)`;
+    return `| \`${name}\` | ${type} | ${told} | ${help.replaceAll("|", "\\|")}${only} |`;
   });
   return `${written}
 

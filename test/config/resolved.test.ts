@@ -125,6 +125,7 @@ test("what may fail later knows where it stands", async (t) => {
     specifier: "acme-pack",
     from: folder.path("."),
     version: "",
+    files: [],
     at: { file: folder.path("gateway.config.yaml"), line: 1, column: 22 },
   });
   assert.ok(watch.files.includes(folder.path("tone.ts")));

@@ -15,7 +15,7 @@ import {
 import { assertAnswered, assertRefused, at, until } from "./kit/client.ts";
 import { echoEntry, PROJECT, PROVIDER_KEY } from "./kit/config.ts";
 import { chunksOf, textOf } from "./kit/event-stream.ts";
-import { type Harness, startGateway } from "./kit/gateway.ts";
+import { startGateway, timersSettled } from "./kit/gateway.ts";
 import { chunk, completion } from "./kit/provider.ts";
 import { verifies } from "./verifies.ts";
 
@@ -419,17 +419,6 @@ verifies(
   },
 );
 
-const TURNS = 100;
-const seen = { timers: 0, turns: 0 };
-
-/** Turns of the event loop since a timer was added last. */
-function lastTimersFor({ clock }: Harness): number {
-  const timers = clock.pendingTimers();
-  seen.turns = timers === seen.timers ? seen.turns + 1 : 0;
-  seen.timers = timers;
-  return seen.turns;
-}
-
 verifies("provider.mock.latency", "the mock waits on the gateway's clock", async (t) => {
   const slow = { name: "slow", provider: "mock", options: { reply: "Done.", latency_ms: 300 } };
   const g = await startGateway(t, { credentials: [slow], endpoint: echoEntry({ credential: "slow" }) });
@@ -437,7 +426,7 @@ verifies("provider.mock.latency", "the mock waits on the gateway's clock", async
   const answer = g.call(hello).finally(() => (over = true));
   await until(() => g.gateway.openCalls === 1, "the call has arrived");
   // Connections and calls have timers of their own: the mock's is the last one.
-  await until(() => lastTimersFor(g) >= TURNS, "the mock waits");
+  await until(timersSettled(g), "the mock waits");
   g.clock.advance(299);
   assert.equal(over, false);
   g.clock.advance(1);

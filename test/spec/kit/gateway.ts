@@ -125,3 +125,18 @@ export async function startGateway(closer: Closer, options: StartOptions = {}): 
     rewrite: (parts) => write(typeof parts === "string" ? parts : configOf(parts, provider.url)),
   };
 }
+
+/** Turns of the event loop without a new timer after which no more are expected. */
+const SETTLED_TURNS = 100;
+
+/** For `until`: holds when no timer has been added for a while, so that all that waits for time is waiting. */
+export function timersSettled({ clock }: Harness): () => boolean {
+  let timers = clock.pendingTimers();
+  let turns = 0;
+  return () => {
+    const pending = clock.pendingTimers();
+    turns = pending === timers ? turns + 1 : 0;
+    timers = pending;
+    return turns >= SETTLED_TURNS;
+  };
+}
