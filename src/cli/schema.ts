@@ -1,18 +1,25 @@
 /** `sluice schema`: the JSON Schema of the configuration for editors, with those of the plugins in it. */
 import { parseArgs } from "node:util";
 import { lookUpPlugins, type PluginLoader } from "../config/load.ts";
-import { editorSchema } from "../config/schema/editor.ts";
+import { editorSchema, FILE_KINDS } from "../config/schema/editor.ts";
 import { type Command, configPath, EXIT, misused } from "./command.ts";
 
-const HELP = `Usage: sluice schema [PATH]
+const HELP = `Usage: sluice schema [PATH] [--for KIND] [--root DIR]
 
 Prints the JSON Schema (draft-07) of the configuration, for completion and checks while you type. The options of all
 plugins are in it, those that the configuration's own \`plugins:\` register included.
 
-  PATH    the configuration whose plugins to look at (default: SLUICE_CONFIG, else gateway.config.yaml)
+  PATH        the configuration whose plugins to include (default: SLUICE_CONFIG, else gateway.config.yaml)
+  --for KIND  the kind of file that the schema is for (default: config)
+                config        a whole configuration
+                part          a file that \`include\` of the configuration names
+                project-part  a file that \`include\` of a project names
+                overlay       a file for --overlay
+  --root DIR  the folder that the configuration's files must stay inside (default: the folder of PATH)
 
 Examples:
   sluice schema > gateway.schema.json
+  sluice schema --for project-part > project-part.schema.json
   # and at the top of gateway.config.yaml:
   # yaml-language-server: $schema=./gateway.schema.json`;
 
@@ -22,14 +29,22 @@ export function schemaCommand(loadPlugins: PluginLoader): Command {
     summary: "print the JSON Schema of the configuration, for editors",
     help: HELP,
     async run(args, io) {
-      const { positionals } = parseArgs({ args: [...args], allowPositionals: true, options: {} });
+      const { values, positionals } = parseArgs({
+        args: [...args],
+        allowPositionals: true,
+        options: { for: { type: "string", default: "config" }, root: { type: "string" } },
+      });
       if (positionals.length > 1) return misused(io, "schema", "one PATH at most");
+      const kind = FILE_KINDS.find((one) => one === values.for);
+      if (kind === undefined)
+        return misused(io, "schema", `--for takes ${FILE_KINDS.join(", ")}, not '${values.for}'`);
       const path = configPath(positionals[0], io.env);
-      const request = { path, overlays: [], env: io.env, secrets: "skip", strict: false } as const;
+      const { root } = values;
+      const request = { path, root, overlays: [], env: io.env, secrets: "skip", strict: false } as const;
       const plugins = await lookUpPlugins(request, loadPlugins);
       for (const { module, message } of plugins.failures)
         io.stderr(`left out: ${module.specifier}: ${message}\n`);
-      io.stdout(`${JSON.stringify(editorSchema(plugins), null, 2)}\n`);
+      io.stdout(`${JSON.stringify(editorSchema(plugins, kind), null, 2)}\n`);
       return EXIT.fine;
     },
   };

@@ -11,6 +11,7 @@ import {
   type Node,
   type Pair,
   parseDocument,
+  type YAMLError,
   type YAMLMap,
   type YAMLSeq,
 } from "yaml";
@@ -18,6 +19,7 @@ import type { Reporter } from "./diagnostic.ts";
 import { readJson } from "./json-file.ts";
 import type { Source } from "./source.ts";
 import type { Extent, Key, KeyExtents, Layout, PlainMap, Tree } from "./tree.ts";
+import { syntaxCause } from "./yaml-syntax.ts";
 
 /** One file's YAML, and a way to make plain values of it. */
 export interface ParsedFile {
@@ -32,22 +34,6 @@ const ERRORS_MAX = 10;
 const DEPTH_MAX = 100;
 const ALIASED_NODES_MAX = 100_000;
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
-
-/** yaml's own messages may quote the text, and the text may be a secret: these do not. */
-const PHRASES: Readonly<Record<string, string>> = {
-  BAD_ALIAS: "an alias needs a name: `*name`",
-  BAD_DQ_ESCAPE: "unknown escape in a double-quoted string",
-  BAD_INDENT: "wrong indentation",
-  BAD_PROP_ORDER: "anchors and tags must stand right before their value",
-  BAD_SCALAR_START: "a plain string cannot begin with this character: put it in quotes",
-  BLOCK_AS_IMPLICIT_KEY: "a map cannot begin in the middle of a line: is a `:` missing quotes?",
-  BLOCK_IN_FLOW: "indented lists and maps cannot stand inside `[…]` or `{…}`",
-  MISSING_CHAR: "something is missing here: a `:`, a `,`, a quote, or a closing `]` or `}`",
-  MULTILINE_IMPLICIT_KEY: "a key must stand on one line: is a `:` or a quote missing?",
-  MULTIPLE_DOCS: "more than one document: a configuration file holds one",
-  TAB_AS_INDENT: "a tab used as indentation: indent with spaces",
-  UNEXPECTED_TOKEN: "something unexpected stands here",
-};
 
 export function parseFile(source: Source, tree: Tree, reporter: Reporter): ParsedFile {
   let json = readJson(source, tree);
@@ -67,15 +53,7 @@ export function parseFile(source: Source, tree: Tree, reporter: Reporter): Parse
     reporter.reportRange("E0002", { source, start: 0, end: 1 }, "the file nests too deeply");
     return { source, isSound: false, plain: () => undefined };
   }
-  const lines = new Set<number>();
-  for (const { code, pos } of document.errors) {
-    const { line } = source.position(pos[0]);
-    if (lines.has(line) || lines.size >= ERRORS_MAX) continue;
-    lines.add(line);
-    const range = { source, start: pos[0], end: pos[1] };
-    if (code === "TAG_RESOLVE_FAILED") reporter.reportRange("E0006", range, TAG_MESSAGE);
-    else reporter.reportRange("E0002", range, PHRASES[code] ?? `not valid YAML (${code})`);
-  }
+  reportSyntax(source, document.errors, reporter);
   for (const { pos } of document.warnings.slice(0, ERRORS_MAX)) {
     reporter.reportRange("E0006", { source, start: pos[0], end: pos[1] }, TAG_MESSAGE);
   }
@@ -89,7 +67,28 @@ export function parseFile(source: Source, tree: Tree, reporter: Reporter): Parse
   };
 }
 
-const TAG_MESSAGE = "tags are not used here: write the value without it";
+/** What follows a mistake in the layout is a consequence of it: one cause a file is reported, but for tags. */
+function reportSyntax(source: Source, errors: readonly YAMLError[], reporter: Reporter): void {
+  const tags = errors.filter(({ code }) => code === "TAG_RESOLVE_FAILED");
+  for (const { pos } of tags.slice(0, ERRORS_MAX))
+    reporter.reportRange("E0006", { source, start: pos[0], end: pos[1] }, TAG_MESSAGE);
+  const [first] = errors.filter((error) => !tags.includes(error)).sort((a, b) => a.pos[0] - b.pos[0]);
+  if (first === undefined) return;
+  const [start, end] = first.pos;
+  const cause = syntaxCause(source, { code: first.code, start, end });
+  // A value that may be a secret is neither shown nor suggested.
+  const line = source.position(cause.start).line;
+  const { text } = source.shownLine(line, source.position(cause.start).column);
+  const { suggestion } = cause;
+  const isPublic = suggestion === undefined || text.includes(source.text.slice(cause.start, cause.end));
+  const { help } = cause;
+  reporter.reportRange("E0002", { source, start: cause.start, end: cause.end }, cause.message, {
+    help: isPublic ? help : "put it in quotes",
+    suggestion: isPublic ? suggestion : undefined,
+  });
+}
+
+const TAG_MESSAGE = "tags are not supported: write the value without it";
 
 function parseText(text: string): Document.Parsed | undefined {
   try {
@@ -216,7 +215,7 @@ class Plainer {
         this.#refuse("E0004", range, `\`${name}\` cannot be a key`);
       } else if (Object.hasOwn(map, name)) {
         const first = this.#reporter.place({ container: map, key: name, parent: undefined });
-        this.#refuse("E0003", range, `key \`${name}\` stands twice in this map, first at ${first}`);
+        this.#refuse("E0003", range, `duplicate key \`${name}\`; first at ${first}`, "remove one of the two");
       } else {
         const plain = this.value(value, depth + 1);
         if (plain === REFUSED) this.#tree.markFault(map, name);
@@ -229,7 +228,7 @@ class Plainer {
   #alias(name: string, range: NodeRange, depth: number): unknown {
     const node = this.#anchors.get(name);
     if (node === undefined)
-      return this.#refuse("E0005", range, `no anchor \`&${name}\` stands before this alias`);
+      return this.#refuse("E0005", range, `there is no anchor \`&${name}\` before this alias`);
     if (this.#open.has(node)) return this.#refuse("E0005", range, `alias \`*${name}\` contains itself`);
     if (this.#aliasedNodes > ALIASED_NODES_MAX) {
       return this.#refuse("E0005", range, `aliases expand to more than ${ALIASED_NODES_MAX} values`);
@@ -240,9 +239,14 @@ class Plainer {
     return plain;
   }
 
-  #refuse(code: "E0002" | "E0003" | "E0004" | "E0005", range: NodeRange, message: string): typeof REFUSED {
+  #refuse(
+    code: "E0002" | "E0003" | "E0004" | "E0005",
+    range: NodeRange,
+    message: string,
+    help?: string,
+  ): typeof REFUSED {
     const [start, end] = range ?? [0, 1, 1];
-    this.#reporter.reportRange(code, { source: this.#source, start, end }, message);
+    this.#reporter.reportRange(code, { source: this.#source, start, end }, message, { help });
     return REFUSED;
   }
 }

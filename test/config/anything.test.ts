@@ -99,7 +99,7 @@ test("any two values of it may be anything", async (t) => {
         const container = at
           .slice(0, -1)
           .reduce<unknown>((from, key) => (isObject(from) ? Reflect.get(from, key) : undefined), changed);
-        if (isObject(container)) Reflect.set(container, at.at(-1) ?? "", put);
+        if (isObject(container)) Reflect.set(container, at.at(-1) ?? "", structuredClone(put));
       }
       folder.write({ "gateway.config.yaml": JSON.stringify(changed, null, 1) });
       for (const secrets of ["resolve", "skip"] as const) {

@@ -23,9 +23,9 @@ test("twelve different mistakes give twelve diagnostics at their places", async 
       `${code} ${basename(file)}:${line}:${column} ${at} ${suggestion}`,
   );
   assert.deepEqual(found, [
-    "E0201 gateway.config.yaml:12:59 projects[0].credentials[2].api_key SPARE_KEYS",
+    "E0201 gateway.config.yaml:12:59 projects[0].credentials[2].api_key ${env:SPARE_KEYS}",
     "E0101 gateway.config.yaml:18:9 projects[0].endpoints[0].temprature temperature",
-    "E0103 gateway.config.yaml:23:20 projects[0].endpoints[1].is_active -",
+    "E0103 gateway.config.yaml:23:20 projects[0].endpoints[1].is_active true",
     "E0107 gateway.config.yaml:28:22 projects[0].endpoints[2].temperature -",
     "E0301 gateway.config.yaml:32:21 projects[0].endpoints[3].credential openai-main",
     "E0302 gateway.config.yaml:36:21 projects[0].endpoints[4].credential openai-main",

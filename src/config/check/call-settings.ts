@@ -171,11 +171,11 @@ export function checkCredential(
   const message = `credential \`${credential}\` belongs to provider \`${owner}\`, not to \`${provider}\``;
   check.report("E0302", spot, message, () => {
     const known = credentialsOf(provider, names);
-    // One of several could be the wrong account: nothing is put in place that was not meant.
-    const suggestion = known.length === 1 ? known[0] : undefined;
-    if (known.length > 1) return { help: `credentials of \`${provider}\`: ${listed(known)}` };
-    const help = suggestion === undefined ? `add a credential of \`${provider}\` to the project` : undefined;
-    return { suggestion, help };
+    const [suggestion] = known;
+    if (suggestion === undefined) return { help: `add a credential of \`${provider}\` to the project` };
+    return known.length === 1
+      ? { suggestion }
+      : { suggestion, help: `credentials of \`${provider}\`: ${listed(known)}` };
   });
 }
 

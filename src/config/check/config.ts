@@ -3,6 +3,7 @@
 import type { JsonSchema } from "../../plugin/index.ts";
 import { DEMO_TOKEN_HASH, isLoopback } from "../demo-token.ts";
 import type { FilledProject } from "../filled.ts";
+import { DRIVERS } from "../schema/gateway.ts";
 import { isPlainMap, type Spot } from "../tree.ts";
 import { type Check, each, Registry, reportUnknownPlugin, under } from "./context.ts";
 import { checkAllowed, checkCleartext, checkTrustedProxies } from "./network.ts";
@@ -11,9 +12,6 @@ import { checkExpiry, checkProject } from "./project.ts";
 import { checkSecretHeaders } from "./secrets.ts";
 import { checkUrl } from "./url.ts";
 import { checkUsd } from "./usd.ts";
-
-/** Stores that ship; a plugin may register others. */
-const DRIVERS = ["memory", "file", "redis"];
 
 export function checkConfig(check: Check): void {
   const { config } = check;

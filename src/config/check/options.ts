@@ -27,8 +27,10 @@ export function checkGuardrails(
     }
     if (plugin !== undefined) {
       const options = guardrailOptions(use, spot, check.tree);
+      const before = errorCount(check);
       checkOptions({ ...check, alsoKnown: GUARDRAIL_KEYS }, options, plugin.schema, spot);
-      checkUse(check, { plugin, use, options }, spot, streams);
+      // A faulty option has been taken out: that it is missing now is no second mistake.
+      if (errorCount(check) === before) checkUse(check, { plugin, use, options }, spot, streams);
     } else if (check.plugins.find("stage", use.use) !== undefined) {
       const help = "stages go under `stages`";
       check.report("E0305", under(use, "use", spot), `\`${use.use}\` is a stage, not a guardrail`, { help });
@@ -36,6 +38,10 @@ export function checkGuardrails(
       reportUnknownPlugin(check, "guardrail", under(use, "use", spot), { name: use.use });
     }
   }
+}
+
+function errorCount({ reporter }: Check): number {
+  return reporter.errors.length + reporter.omitted.errors;
 }
 
 interface GuardrailOptions {
