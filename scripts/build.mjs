@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-/** The program, the doors, and what threads run. All lie side by side, where the URLs of threads expect each other. */
+/** The program, the plugin API, and what threads and child processes run, side by side: they find each other by relative URLs. */
 const ENTRIES = [
   "src/main.ts",
   "src/index.ts",
@@ -16,7 +16,7 @@ const ENTRIES = [
   { in: "src/testing/index.ts", out: "testing" },
   "src/gateway/loader-worker.ts",
   "src/gateway/courier-worker.ts",
-  "src/compile/isolate-worker.ts",
+  "src/compile/isolated-child.ts",
 ].map((entry) => (typeof entry === "string" ? { in: entry, out: entry.replace(/.*\/|\.ts$/g, "") } : entry));
 /** Made a part of the output, for its seventy files; all other packages are loaded as they are, when they are needed. */
 const INLINED = ["yaml"];

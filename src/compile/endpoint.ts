@@ -12,11 +12,12 @@ import type {
   StagePlugin,
 } from "../plugin/index.ts";
 import { andThen, STAGES } from "../plugin/index.ts";
+import { isolated } from "../plugins-host/isolation/isolated-guardrail.ts";
 import type { CompileContext } from "./context.ts";
 import { guardrailHooks } from "./guardrail.ts";
+import { DeadlineError } from "./guardrail-judge.ts";
 import type { Platform } from "./host.ts";
 import { allOf } from "./instances.ts";
-import { isolated } from "./isolate.ts";
 import type { CompiledEndpoint, FinishStep, RequestStep } from "./model.ts";
 import { budgetPart, limitPart, preparePart } from "./parts.ts";
 import { type Placed, type Placing, place } from "./place.ts";
@@ -182,7 +183,7 @@ function placing(
   return { stage: STAGES.indexOf(stage), kind, plugin: name, log: platform.log, foreign };
 }
 
-/** In its own thread or in the gateway's. */
+/** In its own process or in the gateway's. */
 function setUp(
   context: CompileContext,
   plugin: GuardrailPlugin<never>,
@@ -198,7 +199,12 @@ function setUp(
   // See placeStage: checked against the plugin's schema.
   if (!isolate) return plugin.setup(options as never, host);
   const module = context.registry.moduleOf(plugin);
-  return isolated({ start: { module, name, options }, timeoutMs, host, clock: context.platform.clock });
+  return isolated({
+    entry: new URL("./isolated-child.ts", import.meta.url),
+    source: { module, name, options },
+    ...{ timeoutMs, deadlineError: (ms) => new DeadlineError(ms) },
+    ...{ host, clock: context.platform.clock },
+  });
 }
 
 export function requestSteps(chain: readonly Placed[]): RequestStep[] {

@@ -108,7 +108,7 @@ export function ask(
     const returned: unknown = guardrail.judge(text, about);
     if (returned === undefined) return undefined;
     if (!isPromise(returned)) return readVerdict(returned, text);
-    // The deadline of an isolated guardrail is isolate.ts's: a judgement that waits for another has not begun.
+    // An isolated guardrail has its own deadline (isolated-guardrail.ts): it starts when its process begins to judge.
     const settled = use.isolate ? Promise.resolve(returned) : withDeadline(clock, use.timeout_ms, returned);
     return settled.then((value) => readVerdict(value, text)).catch((thrown: unknown) => new Failure(thrown));
   } catch (thrown) {

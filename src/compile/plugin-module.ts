@@ -1,6 +1,6 @@
 /**
  * Loads the modules that the config's `plugins:` names, and checks what they export. Keeps each loaded version, so that
- * an unchanged module is never loaded twice. Runs in the gateway's thread and in those of isolated guardrails.
+ * an unchanged module is never loaded twice. Runs in the gateway and in the processes of isolated guardrails.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

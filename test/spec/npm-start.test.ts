@@ -62,7 +62,7 @@ test("SIGTERM to npm start stops the gateway behind it, with exit code 0", { tim
   await assert.rejects(fetch(`${url}/healthz`), "nobody listens any more");
 });
 
-test("compiled, it runs plugins written in TypeScript, in threads where they are isolated", {
+test("compiled, it runs plugins written in TypeScript, in processes of their own where they are isolated", {
   timeout: 30_000,
 }, async (t) => {
   const folder = folderFor(t);

@@ -23,9 +23,12 @@ const WALLS: Readonly<Record<string, Wall>> = {
   upstream: { values: ["plugin", "base"] },
   state: { values: ["plugin", "base"] },
   record: { values: ["plugin", "base"] },
+  "plugins-host": { values: ["plugin", "base"], types: ["config"] },
   // A plugin is tested by the machinery that will run it.
   testing: { values: ["plugin", "base", "upstream", "state", "compile"] },
-  compile: { values: ["plugin", "base", "plugin-guard", "config", "upstream", "state", "record"] },
+  compile: {
+    values: ["plugin", "base", "plugin-guard", "config", "upstream", "state", "record", "plugins-host"],
+  },
   pipeline: { values: ["plugin", "base", "plugin-guard"], types: ["compile", "state"] },
   http: { values: ["plugin", "base"] },
   surfaces: {

@@ -51,7 +51,7 @@ const guardrailKeys: Properties = {
     },
   ),
   timeout_ms: integer("Longest judgement.", 1, 600_000, { default: 1000 }),
-  isolate: flag("Whether it runs in a worker thread of its own.", false),
+  isolate: flag("Whether it runs in a process of its own, which contains its faults.", false),
   shadow: flag("true: judged and recorded, never acted on.", false),
   options: mapOf("Options of the plugin; they may as well stand beside `use`.", true),
 };

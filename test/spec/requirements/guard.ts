@@ -63,7 +63,7 @@ export const GUARD = {
     "guard.max-judged":
       "More text than `server.max_judged_characters` is 422 in the words of content length.",
     "guard.isolate":
-      "With `isolate` an endless loop, a crash or a leak in a guardrail costs that call alone.",
+      "With `isolate` an endless loop, a crash, an abort or a leak in a guardrail costs that call alone.",
   }),
   ...rules("CONTRACT 14", {
     "guard.patterns.linear":
