@@ -20,7 +20,16 @@ function rateClaim(subject: string, scope: "minute" | "hour", limit: number): Ra
     key: `rate:${subject}:${scope}`,
     limit,
     windowMs: scope === "minute" ? 60_000 : 3_600_000,
-    refuse: (retryAfterSeconds) => reject("rate_limited", {}, { scope, retryAfterSeconds }),
+    refuse: (retryAfterSeconds) => {
+      const headers = {
+        "RateLimit-Policy": `"${scope}";q=${limit};w=${scope === "minute" ? 60 : 3600}`,
+        RateLimit: `"${scope}";r=0;t=${retryAfterSeconds}`,
+        "X-RateLimit-Limit": String(limit),
+        "X-RateLimit-Remaining": "0",
+        "X-RateLimit-Reset": String(retryAfterSeconds),
+      };
+      return reject("rate_limited", {}, { scope, retryAfterSeconds, headers });
+    },
   };
 }
 

@@ -49,7 +49,7 @@ function line(x: Exchange, end: CallEnd, nowMs: number, texts: string): string {
   const tokens =
     usage === undefined
       ? "null"
-      : `{"prompt":${usage.promptTokens},"completion":${usage.completionTokens},"total":${usage.totalTokens},"cached":${usage.cachedPromptTokens ?? 0},"estimated":${usage.estimated === true}}`;
+      : `{"prompt":${usage.promptTokens},"completion":${usage.completionTokens},"total":${usage.totalTokens},"cached":${usage.cachedPromptTokens ?? 0},"cache_write":${usage.cacheWriteTokens ?? 0},"reasoning":${usage.reasoningTokens ?? 0},"estimated":${usage.estimated === true}}`;
   const refusal =
     error === undefined
       ? "null"

@@ -144,13 +144,19 @@ export function endCall(x: Call, steps: readonly FinishStep[], ending: Ending): 
     listCostNanoUsd: ending.listCostNanoUsd,
     provider: last?.provider ?? "",
     model: ending.result?.model ?? last?.model ?? "",
-    finishReason: ending.result?.finishReason,
+    finishReason: finishReasonOf(ending),
     durationMs: nowMs - x.startedMonotonicMs,
     firstByteMs: x.firstByteMs === 0 ? undefined : x.firstByteMs - x.startedMonotonicMs,
     stageMs: x.stageMs,
   };
   const recorded = x.verdicts.length === 0 ? undefined : runFinish(x, steps, end, "with the answer");
   finishInTurn(() => finish(x, steps, end, recorded), x, finishFailed);
+}
+
+/** An answer that broke off has not stopped, whatever its part says: a failure is an error, and one left has no end. */
+function finishReasonOf({ outcome, result }: Ending): CallEnd["finishReason"] {
+  if (result === undefined || outcome === "client_gone") return undefined;
+  return outcome === "failed" ? "error" : result.finishReason;
 }
 
 /** `recorded`: what was begun with the answer. */

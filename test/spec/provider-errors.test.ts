@@ -9,7 +9,7 @@ import {
   statusAnswer,
 } from "../../src/testing/fake-upstream.ts";
 import { connectionCause } from "../../src/upstream/connection-cause.ts";
-import { assertAnswered, assertRefused, at } from "./kit/client.ts";
+import { assertAnswered, assertRefused, at, until } from "./kit/client.ts";
 import { type Closer, type Harness, startGateway } from "./kit/gateway.ts";
 import { chunk, completion } from "./kit/provider.ts";
 import { verifies } from "./verifies.ts";
@@ -238,6 +238,48 @@ verifies("failure.scrubbed", "what is left of a key in a provider's words is tak
     assert.ok(!text.includes(end), text);
     assert.ok(!g.lines.some((line) => line.includes(end)), message);
   }
+});
+
+verifies("failure.log", "the end of an answer that broke off is told as what it is", async (t) => {
+  const g = await startGateway(t);
+  const reasonOf = (): unknown => at(callLine(g), "finish_reason");
+  g.provider.answer(sseAnswer([chunk({ content: "Hel" })]));
+  await (await g.stream(hello)).rest();
+  assert.equal(reasonOf(), "error");
+  const played = g.provider.opens();
+  const [stream] = await Promise.all([g.stream(hello), played.send(chunk({ content: "Hel" }))]);
+  await stream.next();
+  stream.leave();
+  await until(() => at(callLine(g), "status") === 499, "the call is logged");
+  assert.equal(reasonOf(), "");
+});
+
+verifies("failure.log", "reasoning tokens and tokens written into a cache are logged", async (t) => {
+  const g = await startGateway(t);
+  const usage = {
+    ...{ prompt_tokens: 9, completion_tokens: 7, total_tokens: 16 },
+    prompt_tokens_details: { cached_tokens: 2, cache_write_tokens: 3 },
+    completion_tokens_details: { reasoning_tokens: 4 },
+  };
+  g.provider.answer(jsonAnswer({ ...completion("Yes."), usage }));
+  assertAnswered(await g.call(hello));
+  const tokens = at(callLine(g), "tokens");
+  assert.deepEqual([at(tokens, "cache_write"), at(tokens, "reasoning")], [3, 4]);
+});
+
+verifies("rate.headers", "a 429 has the fields of the IETF draft and the older ones", async (t) => {
+  const g = await startGateway(t, { endpoint: { rate_limit_per_minute: 1, rate_limit_per_hour: 5 } });
+  g.provider.says("Yes.");
+  await g.call(hello);
+  g.clock.advance(20_000);
+  const { status, headers } = await g.call(hello);
+  assert.equal(status, 429);
+  assert.equal(headers["ratelimit-policy"], '"minute";q=1;w=60');
+  assert.equal(headers["ratelimit"], '"minute";r=0;t=40');
+  assert.deepEqual(
+    [headers["x-ratelimit-limit"], headers["x-ratelimit-remaining"], headers["x-ratelimit-reset"]],
+    ["1", "0", "40"],
+  );
 });
 
 async function withPrimary(

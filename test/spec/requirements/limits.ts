@@ -7,6 +7,8 @@ export const LIMITS = {
     "rate.hour": "Call N+1 within an hour of an endpoint with `rate_limit_per_hour: N` gets 429.",
     "rate.independent": "The hour's window refuses where the minute's does not, and the other way round.",
     "rate.unlimited": "Without a rate limit no call is refused for its rate.",
+    "rate.headers":
+      "A 429 has `RateLimit-Policy`, `RateLimit` and `X-RateLimit-Limit`, `-Remaining` and `-Reset` beside `Retry-After`.",
     "rate.message":
       "The 429 says `Rate limit exceeded.` with scope, retry_after and the header `Retry-After`.",
     "rate.per-endpoint": "Endpoints have windows of their own.",

@@ -29,6 +29,8 @@ export const PROVIDERS = {
       "A provider's `Retry-After` reaches the client, and the breaker leaves that target out as long, at most 5 minutes.",
     "failure.code":
       "`X-Error-Code` has the code of an error, `X-Provider-Error-Code` the code that the provider gave it.",
+    "failure.log":
+      "The log says `error` for the finish of a failed answer, nothing for one that its client left, and counts reasoning and cache writes.",
     "failure.cause":
       "Log and attempts say why a provider is unreachable (refused, DNS, TLS, reset); the client is not told.",
     "failure.not-a-stream": "A body that is no stream is named: HTML, JSON, compressed data, nothing.",
