@@ -1,7 +1,7 @@
 /**
  * Which plugins there are: the built-in ones and those that the config's `plugins:` modules export, by kind and name.
  */
-import type { PluginModule } from "../config/model.ts";
+import type { PluginModule, SourcePlace } from "../config/model.ts";
 import type {
   GuardrailPlace,
   GuardrailPlugin,
@@ -16,10 +16,13 @@ import type {
 import { refusalsOf } from "../plugin/settings.ts";
 import { BUILT_IN } from "./builtin.ts";
 import { loadModule } from "./plugin-module.ts";
+import { syntaxErrorOf } from "./plugin-syntax.ts";
 
 export interface LoadFailure {
   readonly module: PluginModule;
   readonly message: string;
+  /** Where in the module's files, when its code does not parse. */
+  readonly at?: SourcePlace;
 }
 
 /** All plugins of one configuration, by kind and name. */
@@ -116,10 +119,8 @@ export async function loadRegistry(modules: readonly PluginModule[]): Promise<Re
     try {
       registry.addModule(module, await loadModule(module));
     } catch (thrown) {
-      registry.failures.push({
-        module,
-        message: thrown instanceof Error ? firstLine(thrown) : String(thrown),
-      });
+      const message = thrown instanceof Error ? firstLine(thrown) : String(thrown);
+      registry.failures.push({ module, message, ...syntaxErrorOf(thrown) });
     }
   }
   return registry;

@@ -190,7 +190,7 @@ function reportSkipped(config: FilledConfig, { reporter }: PartReader): void {
 function check(
   config: FilledConfig,
   plugins: PluginLookup,
-  { tree, reporter }: PartReader,
+  { tree, reporter, sources }: PartReader,
   areLoaded: boolean,
 ): void {
   const pluginsAreWhole = areLoaded && plugins.failures.length === 0;
@@ -198,5 +198,5 @@ function check(
     if (tree.reference(spot.container, spot.key)?.isPlaceholder === true) return;
     reporter.report(code, spot, message, details);
   };
-  checkConfig({ config, plugins, pluginsAreWhole, tree, reporter, report, isWhole: true });
+  checkConfig({ config, plugins, pluginsAreWhole, tree, reporter, report, sources, isWhole: true });
 }

@@ -32,7 +32,12 @@ export interface PluginLookup {
   find(kind: PluginKind, name: string): KnownPlugin | undefined;
   names(kind: PluginKind): readonly string[];
   /** Modules that could not be loaded. */
-  readonly failures: readonly { readonly module: PluginModule; readonly message: string }[];
+  readonly failures: readonly {
+    readonly module: PluginModule;
+    readonly message: string;
+    /** Where in its files, when its code does not parse. */
+    readonly at?: { readonly file: string; readonly line: number; readonly column: number };
+  }[];
 }
 
 export type PluginLoader = (modules: readonly PluginModule[]) => Promise<PluginLookup>;

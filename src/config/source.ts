@@ -50,6 +50,12 @@ export class Source {
     return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
   }
 
+  /** The offset of a line and column, both from 1; the end of the text when there is no such line. */
+  offset(line: number, column: number): number {
+    this.#starts ??= lineStarts(this.text);
+    return Math.min((this.#starts[line - 1] ?? this.text.length) + column - 1, this.text.length);
+  }
+
   /** A line as it may be shown, cut around `column` when it is long. Both count from 1. */
   shownLine(line: number, column: number): ShownLine {
     this.#mask ??= new LineMask(this.text.split(/\r?\n/));

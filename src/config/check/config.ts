@@ -4,6 +4,7 @@ import type { JsonSchema } from "../../plugin/index.ts";
 import { DEMO_TOKEN_HASH, isLoopback } from "../demo-token.ts";
 import type { FilledProject } from "../filled.ts";
 import { DRIVERS } from "../schema/gateway.ts";
+import { Source } from "../source.ts";
 import { isPlainMap, type Spot } from "../tree.ts";
 import { type Check, each, Registry, reportUnknownPlugin, under } from "./context.ts";
 import { checkAllowed, checkCleartext, checkTrustedProxies } from "./network.ts";
@@ -81,12 +82,21 @@ function checkDemoToken(check: Check, project: FilledProject, parent: Spot): voi
 /** A module that failed is reported where it is named. */
 function checkModules(check: Check, parent: Spot): void {
   const { tree, plugins, config } = check;
-  for (const { module, message } of plugins.failures) {
+  for (const { module, message, at } of plugins.failures) {
     for (const [name, spot] of each(config.plugins, parent)) {
       const { file, line, column } = module.at;
       if (check.reporter.place(spot) !== `${file}:${line}:${column}`) continue;
       tree.markFault(config.plugins, spot.key);
-      check.report("E0316", spot, `plugin \`${name}\` cannot be used: ${message}`);
+      const source = at === undefined ? undefined : check.sources?.read(at.file);
+      if (at !== undefined && source instanceof Source) {
+        const start = source.offset(at.line, at.column);
+        const help = `the plugin is named at ${check.reporter.place(spot)}`;
+        const what = `plugin \`${name}\` does not parse: ${message}`;
+        const path = tree.path(spot);
+        check.reporter.reportRange("E0316", { source, start, end: start + 1 }, what, { help, path });
+      } else {
+        check.report("E0316", spot, `plugin \`${name}\` cannot be used: ${message}`);
+      }
     }
   }
 }

@@ -3,6 +3,7 @@ import type { Code } from "../codes.ts";
 import type { DetailsOf } from "../diagnostic.ts";
 import type { FilledConfig } from "../filled.ts";
 import type { PluginKind, PluginLookup } from "../plugins.ts";
+import type { Sources } from "../source.ts";
 import { nearestName } from "../suggest.ts";
 import type { Key, Spot } from "../tree.ts";
 import type { Validation } from "../validate.ts";
@@ -12,6 +13,8 @@ export interface Check extends Validation {
   readonly plugins: PluginLookup;
   /** False when a plugin module failed: what it would have registered is not unknown. */
   readonly pluginsAreWhole: boolean;
+  /** The files read so far. */
+  readonly sources?: Pick<Sources, "read">;
   /** Reports, unless the value stands in for a reference that counts as given. */
   report(code: Code, spot: Spot, message: string, details?: DetailsOf): void;
 }
