@@ -4,6 +4,7 @@
  * not ours.
  */
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
 import { after, test } from "node:test";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import Instructor from "@instructor-ai/instructor";
@@ -16,6 +17,7 @@ import { z } from "zod";
 import { at } from "../spec/kit/at.ts";
 import { hashOf, PROJECT } from "../spec/kit/config.ts";
 import { type Closer, startGateway } from "../spec/kit/gateway.ts";
+import { ClientMatrix } from "./client-matrix.ts";
 import {
   aliasFor,
   credentialsFor,
@@ -30,11 +32,16 @@ import {
 } from "./imitation.ts";
 
 const TOKEN = "gw_live_client0Of0Wrapper";
-const ALIASES = ["openai", "anthropic", "google", "mistral", "ollama", "cohere"] as const;
+const ALIASES = ["openai", "anthropic", "google", "mistral", "groq", "together", "ollama", "cohere"] as const;
+const matrix = new ClientMatrix(ALIASES);
+/** A pixel. */
+const IMAGE =
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** Of Ollama the imitation counts nothing, and of Mistral's streams nothing unless it is asked: that is estimated. */
+/** Of Ollama the imitation counts nothing, and of the streams of three nothing unless it is asked: that is estimated. */
 const used = (model: string): number => (model === "ollama" ? 0 : USED);
-const usedStreaming = (model: string): number => (model === "mistral" ? 15 : used(model));
+const usedStreaming = (model: string): number =>
+  ["mistral", "groq", "together"].includes(model) ? 15 : used(model);
 
 const baseURL = await startAll();
 const openai = new OpenAI({ apiKey: TOKEN, baseURL, maxRetries: 0 });
@@ -92,6 +99,7 @@ for (const model of ALIASES) {
     });
     assert.equal(await stream.finalContent(), KETTLE);
     assert.equal((await stream.totalUsage()).total_tokens, usedStreaming(model));
+    matrix.held("OpenAI SDK", model, "text", "stream", "usage");
 
     const called = await openai.chat.completions.create({ model, messages: ask("the tide?"), tools });
     assert.deepEqual(called.choices[0]?.message.tool_calls?.map(functionOf), [TIDE]);
@@ -116,6 +124,7 @@ for (const model of ALIASES) {
       ],
     });
     assert.equal(back.choices[0]?.message.content, KETTLE);
+    matrix.held("OpenAI SDK", model, "tools", "streamedTools", "toolResults");
 
     const json = await openai.chat.completions.create({
       model,
@@ -126,7 +135,42 @@ for (const model of ALIASES) {
       },
     });
     assert.deepEqual(JSON.parse(json.choices[0]?.message.content ?? ""), STOVE);
+    matrix.held("OpenAI SDK", model, "schema");
   });
+
+  test(`openai, ${model}: images, hints and errors`, async () => {
+    const image = { type: "image_url" as const, image_url: { url: IMAGE } };
+    const marked = { type: "text" as const, text: "What is on?", cache_control: { type: "ephemeral" } };
+    const looked = await openai.chat.completions.create({
+      model,
+      messages: [{ role: "user", content: [{ type: "text", text: "What is on?" }, image] }],
+    });
+    assert.equal(looked.choices[0]?.message.content, KETTLE);
+    const hinted = await openai.chat.completions.create({
+      model,
+      messages: [{ role: "user", content: [marked] }],
+      ...{ tools, parallel_tool_calls: false, reasoning_effort: "low", user: "u-1" },
+    });
+    assert.equal(hinted.choices[0]?.message.content, KETTLE);
+    const failed = await openai.chat.completions
+      .create({ model, messages: ask("x"), temperature: 9 })
+      .catch((error: unknown) => error);
+    assert.ok(failed instanceof APIError);
+    assert.deepEqual([failed.code, failed.type], ["invalid_field", "invalid_request_error"]);
+    matrix.held("OpenAI SDK", model, "image", "hints", "errors");
+  });
+
+  // Anthropic has no JSON mode: its answer is a tool's arguments, which the imitation does not give unasked.
+  if (model !== "anthropic")
+    test(`openai, ${model}: JSON mode`, async () => {
+      const json = await openai.chat.completions.create({
+        model,
+        messages: ask("the stove as JSON"),
+        response_format: { type: "json_object" },
+      });
+      assert.deepEqual(JSON.parse(json.choices[0]?.message.content ?? ""), STOVE);
+      matrix.held("OpenAI SDK", model, "json");
+    });
 
   test(`the AI SDK, ${model}: whole, streamed with usage, tools, JSON`, async () => {
     const provider = createOpenAICompatible({
@@ -159,6 +203,7 @@ for (const model of ALIASES) {
     const output = Output.object({ schema: jsonSchema<typeof STOVE>(stoveSchema) });
     const json = await generateText({ ...asked, prompt: "the stove as JSON", output });
     assert.deepEqual(json.output, STOVE);
+    matrix.held("Vercel AI SDK", model, "text", "stream", "usage", "tools", "streamedTools", "schema");
   });
 
   test(`LangChain, ${model}: whole, streamed with usage, tools, JSON`, async () => {
@@ -183,6 +228,7 @@ for (const model of ALIASES) {
     ]);
     const structured = chat.withStructuredOutput(Stove, { name: "stove", method: "jsonSchema" });
     assert.deepEqual(await structured.invoke("the stove as JSON"), STOVE);
+    matrix.held("LangChain", model, "text", "stream", "usage", "tools", "streamedTools", "schema");
   });
 
   test(`LlamaIndex, ${model}: whole, streamed with usage, tools, JSON`, async () => {
@@ -228,6 +274,17 @@ for (const model of ALIASES) {
 
     const json = await chat.chat({ messages: ask("the stove as JSON"), responseFormat: Stove });
     assert.deepEqual(JSON.parse(String(json.message.content)), STOVE);
+    matrix.held(
+      "LlamaIndex",
+      model,
+      "text",
+      "stream",
+      "usage",
+      "tools",
+      "streamedTools",
+      "toolResults",
+      "schema",
+    );
   });
 
   test(`Instructor, ${model}: a tool's arguments as an object`, async () => {
@@ -238,6 +295,7 @@ for (const model of ALIASES) {
       response_model: { schema: Stove, name: "Stove" },
     });
     assert.deepEqual({ kettle: stove.kettle, pans: stove.pans }, STOVE);
+    matrix.held("Instructor", model, "tools");
   });
 }
 
@@ -256,6 +314,8 @@ for (const model of EMBEDDING) {
     assert.deepEqual(await chain.embedQuery("one"), VECTOR);
     const index = new OpenAIEmbedding({ model, apiKey: TOKEN, baseURL, maxRetries: 0 });
     assert.deepEqual(await index.getTextEmbedding("one"), VECTOR);
+    for (const client of ["OpenAI SDK", "LangChain", "LlamaIndex"] as const)
+      matrix.held(client, model, "embeddings");
   });
 }
 
@@ -272,6 +332,22 @@ test("a client's list of models is the aliases, and its errors have status and r
   assert.equal(failed.status, 404);
   assert.match(failed.message, /Alias 'none' not found or inactive\./);
   assert.match(failed.requestID ?? "", /^[0-9a-f-]{36}$/);
+});
+
+test("a vendor without embeddings is named in a 400", async () => {
+  for (const model of ["anthropic", "groq"] as const) {
+    const failed = await openai.embeddings.create({ model, input: "one" }).catch((error: unknown) => error);
+    assert.ok(failed instanceof APIError);
+    assert.deepEqual([failed.status, failed.code, failed.param], [400, "unsupported_field", "input"]);
+    for (const client of ["OpenAI SDK", "LangChain", "LlamaIndex"] as const)
+      matrix.absent(client, model, "embeddings");
+  }
+});
+
+test("docs/clients.md is what these tests have tried", () => {
+  const path = new URL("../../docs/clients.md", import.meta.url);
+  if (process.env["SLUICE_WRITE_DOCS"] === "1") writeFileSync(path, matrix.page());
+  assert.equal(readFileSync(path, "utf8"), matrix.page());
 });
 
 function functionOf(call: OpenAI.ChatCompletionMessageToolCall): unknown {
