@@ -147,18 +147,26 @@ export function injectionLogit(model: InjectionModel, text: string): number {
   let best = LOGIT_UNSEEN;
   let before = EMPTY_BLOCK;
   let wordsBefore = 0;
+  /** Of the n-grams of the block before; NaN: they were not looked at. */
+  let gramsBefore = 0;
   readBlocks(text, (block, isFirst) => {
-    if (isFirst) before = EMPTY_BLOCK;
-    if (isFirst) wordsBefore = 0;
+    if (isFirst) {
+      before = EMPTY_BLOCK;
+      wordsBefore = 0;
+      gramsBefore = 0;
+    }
+    let grams = Number.NaN;
     const words = wordSum(block, weights);
     const both = words + wordsBefore;
     const count = block.to - before.from + block.wordsTo - before.wordsFrom;
     if ((both * scale) / Math.sqrt(count) >= WORD_SCORE_MIN || hasOtherScripts(before.from, block.to)) {
-      const grams = gramSum(before.from, block.to, weights);
-      best = Math.max(best, windowScore(bias, (both + grams) * scale, count));
+      grams = gramSum(block.from, block.to, weights);
+      if (Number.isNaN(gramsBefore)) gramsBefore = gramSum(before.from, before.to, weights);
+      best = Math.max(best, windowScore(bias, (both + grams + gramsBefore) * scale, count));
     }
     before = block;
     wordsBefore = words;
+    gramsBefore = grams;
   });
   return best;
 }
