@@ -55,7 +55,7 @@ function line(x: Exchange, end: CallEnd, nowMs: number, texts: string): string {
       ? "null"
       : JSON.stringify({ code: error.code, message: error.message, detail: error.extras.detail });
   const verdicts = x.verdicts.length === 0 ? "[]" : JSON.stringify(x.verdicts);
-  return `{"level":"info","time":${nowMs},"msg":"call","request_id":"${x.requestId}","surface":"${x.surface}","project":${text(x.project.uuid)},"endpoint":${text(x.endpoint.slug)},"token_id":${text(x.token.id)},"client":"${x.clientAddress}","status":${end.status},"outcome":"${end.outcome}","stream":${x.stream},"provider":"${end.provider}","model":${text(end.model)},"finish_reason":"${end.finishReason ?? ""}","session_id":"${x.sessionId ?? ""}","duration_ms":${ms(end.durationMs)},"first_byte_ms":${end.firstByteMs === undefined ? "null" : ms(end.firstByteMs)},"stages_ms":${stages(end.stageMs)},"tokens":${tokens},"cost_usd":${end.costNanoUsd / 1e9},"attempts":${attempts(x)},"verdicts":${verdicts},"error":${refusal}${texts}}`;
+  return `{"level":"info","time":${nowMs},"msg":"call","request_id":"${x.requestId}","trace_id":"${x.traceId}","config_hash":"${x.config.hash}","generation":${x.config.generation},"revision":${text(x.config.revision)},"surface":"${x.surface}","project":${text(x.project.uuid)},"endpoint":${text(x.endpoint.slug)},"token_id":${text(x.token.id)},"client":"${x.clientAddress}","status":${end.status},"outcome":"${end.outcome}","stream":${x.stream},"provider":"${end.provider}","model":${text(end.model)},"finish_reason":"${end.finishReason ?? ""}","session_id":"${x.sessionId ?? ""}","duration_ms":${ms(end.durationMs)},"first_byte_ms":${end.firstByteMs === undefined ? "null" : ms(end.firstByteMs)},"stages_ms":${stages(end.stageMs)},"tokens":${tokens},"cost_usd":${end.costNanoUsd / 1e9},"list_cost_usd":${end.listCostNanoUsd === undefined ? "null" : end.listCostNanoUsd / 1e9},"attempts":${attempts(x)},"guardrails":${guardrails(x)},"verdicts":${verdicts},"error":${refusal}${texts}}`;
 }
 
 /** Nearly all that is logged; looking for it is cheaper than asking for escapes. */
@@ -97,6 +97,24 @@ function attempts(x: Exchange): string {
 /** Hints that the provider has no field for. */
 function droppedField(dropped: readonly string[] | undefined): string {
   return dropped === undefined ? "" : `,"dropped":${JSON.stringify(dropped)}`;
+}
+
+/** From the mildest on; of several verdicts of a guardrail the gravest is its result. */
+const RESULTS = ["pass", "replace", "block", "error"] as const;
+
+function guardrails({ guardrails: ran, verdicts }: Exchange): string {
+  let list = "";
+  for (const { guardrail, side } of ran) {
+    let gravest = 0;
+    let shadow = false;
+    for (const one of verdicts) {
+      if (one.guardrail !== guardrail || one.side !== side) continue;
+      gravest = Math.max(gravest, RESULTS.indexOf(one.verdict));
+      shadow ||= one.shadow;
+    }
+    list += `${list === "" ? "" : ","}{"guardrail":${text(guardrail)},"side":"${side}","result":"${RESULTS[gravest]}"${shadow ? ',"shadow":true' : ""}}`;
+  }
+  return `[${list}]`;
 }
 
 function contentFields(x: Exchange, end: CallEnd, shown: (text: string) => string): string {

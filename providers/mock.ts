@@ -15,13 +15,22 @@ import type {
   Timer,
   Usage,
 } from "sluice/plugin";
-import { charactersOf, contentText, defineProvider, estimateTokens, failure, textChunk } from "sluice/plugin";
+import {
+  beyond,
+  charactersOf,
+  contentText,
+  defineProvider,
+  estimateTokens,
+  failure,
+  textChunk,
+  USUAL_FIELDS,
+} from "sluice/plugin";
 
 /** What one call does instead of answering. A number is an HTTP status of 400 or more. */
 type Fate = number | "ok" | "timeout" | "unreachable" | "cut";
 
 interface MockOptions {
-  /** `{{input}}`: the last user message; `{{model}}`: the model asked for. */
+  /** `{{input}}`: the last user message; `{{model}}`: the model asked for; `{{system}}`: the prompt's beginning. */
   readonly reply?: string;
   /** Before an answer or its first chunk. */
   readonly latency_ms?: number;
@@ -36,8 +45,11 @@ interface MockOptions {
 }
 
 const DEFAULT_REPLY =
-  "Hello from {{model}}! You said: “{{input}}” No model was asked and no key was needed; " +
+  "Hello from {{model}}! You said: “{{input}}” My instructions: “{{system}}” No model was asked and no key was needed; " +
   "put a real provider into the config and the same call reaches it.";
+
+/** Of the instructions that `{{system}}` shows. */
+const SHOWN_CHARACTERS_MAX = 200;
 
 const tokens = { type: "integer", minimum: 0 } as const;
 const milliseconds = { type: "integer", minimum: 0, maximum: 600_000 } as const;
@@ -52,7 +64,11 @@ export const mock = defineProvider<MockOptions>({
     type: "object",
     additionalProperties: false,
     properties: {
-      reply: { type: "string", description: "{{input}} is the last user message, {{model}} the model." },
+      reply: {
+        type: "string",
+        description:
+          "{{input}} is the last user message, {{model}} the model, {{system}} the first 200 characters of the system prompt.",
+      },
       latency_ms: milliseconds,
       chunk_ms: milliseconds,
       chunks: { type: "integer", minimum: 1, maximum: 100_000 },
@@ -87,15 +103,21 @@ export const mock = defineProvider<MockOptions>({
 
 export default mock;
 
+const TAKEN = {
+  has: (field: string) => USUAL_FIELDS.has(field) || field === "input" || field === "dimensions",
+};
+
 function mockProvider(options: MockOptions, clock: Clock): Provider {
   const latencyMs = options.latency_ms ?? 0;
   let calls = 0;
   const next = (request: ProviderRequest): Script => {
     const fate = options.fail?.[Math.min(calls, options.fail.length - 1)] ?? "ok";
     calls++;
-    return { fate, result: answer(options, request, `mock-${calls}`) };
+    const made = request.options?.embed === undefined ? answer : embeddingsOf;
+    return { fate, result: made(options, request, `mock-${calls}`) };
   };
   return {
+    unsupported: (request) => beyond(request, TAKEN),
     complete(request, x) {
       const { fate, result } = next(request);
       const outcome = fate === "ok" ? result : failed(fate, latencyMs);
@@ -117,10 +139,15 @@ interface Script {
 
 function answer(options: MockOptions, request: ProviderRequest, id: string): ChatResult {
   const input = contentText(request.messages.findLast((message) => message.role === "user")?.content ?? "");
-  const values: Readonly<Record<string, string>> = { input, model: request.model };
+  const system = request.messages.flatMap((one) => (one.role === "system" ? contentText(one.content) : []));
+  const values: Readonly<Record<string, string>> = {
+    input,
+    model: request.model,
+    system: shortened(system.join("\n").trim() || "none"),
+  };
   // One pass: an input that holds a placeholder is not filled in again.
   const content = (options.reply ?? DEFAULT_REPLY).replace(
-    /\{\{\s*(input|model)\s*\}\}/g,
+    /\{\{\s*(input|model|system)\s*\}\}/g,
     (_whole, name: string) => values[name] ?? "",
   );
   return {
@@ -130,6 +157,37 @@ function answer(options: MockOptions, request: ProviderRequest, id: string): Cha
     finishReason: "stop",
     usage: usageOf(options, request, content),
   };
+}
+
+/** No character is cut in two. */
+function shortened(text: string): string {
+  const characters = [...text];
+  if (characters.length <= SHOWN_CHARACTERS_MAX) return text;
+  return `${characters.slice(0, SHOWN_CHARACTERS_MAX).join("")}…`;
+}
+
+const DIMENSIONS = 8;
+const DIMENSIONS_MAX = 4096;
+
+/** A vector of length 1 for each text: equal texts have equal ones, others differ. */
+function embeddingsOf(options: MockOptions, request: ProviderRequest, id: string): ChatResult {
+  const dimensions = Math.min(request.options?.embed?.dimensions ?? DIMENSIONS, DIMENSIONS_MAX);
+  const embeddings = request.messages.map(({ content }) => vectorOf(contentText(content), dimensions));
+  const prompt = options.usage?.prompt_tokens ?? estimateTokens(charactersOf(request.messages));
+  const usage = { promptTokens: prompt, completionTokens: 0, totalTokens: prompt };
+  return { id, model: request.model, content: "", finishReason: "stop", usage, embeddings };
+}
+
+function vectorOf(text: string, dimensions: number): readonly number[] {
+  // FNV-1a over the text, then a linear congruential generator seeded by it.
+  let state = 0x811c9dc5;
+  for (let n = 0; n < text.length; n++) state = Math.imul(state ^ text.charCodeAt(n), 0x01000193);
+  const raw = Array.from({ length: dimensions }, () => {
+    state = (Math.imul(state, 1664525) + 1013904223) | 0;
+    return state / 0x80000000;
+  });
+  const length = Math.hypot(...raw) || 1;
+  return raw.map((value) => value / length);
 }
 
 function usageOf(options: MockOptions, request: ProviderRequest, content: string): Usage {

@@ -1,5 +1,5 @@
 /** Makes hooks out of a guardrail: one `judge` guards what comes in, whole answers, and streams. */
-import type { Hooks } from "../plugin/index.ts";
+import type { Exchange, GuardrailRun, Hooks } from "../plugin/index.ts";
 import { guardAnswer } from "./guardrail-answer.ts";
 import { inputGuard } from "./guardrail-input.ts";
 import type { GuardContext } from "./guardrail-judge.ts";
@@ -7,10 +7,21 @@ import { GuardedStream } from "./guardrail-stream.ts";
 
 export function guardrailHooks(context: GuardContext): Hooks {
   const { on } = context.use;
+  const guardInput = inputGuard(context);
   return {
-    request: on.includes("input") ? inputGuard(context) : undefined,
-    response: on.includes("output") ? (x, result) => guardAnswer(context, x, result) : undefined,
-    stream: on.includes("output") ? (x) => new GuardedStream(context, x) : undefined,
+    request: on.includes("input") ? (x) => (noteRun(context, x, "input"), guardInput(x)) : undefined,
+    response: on.includes("output")
+      ? (x, result) => (noteRun(context, x, "output"), guardAnswer(context, x, result))
+      : undefined,
+    stream: on.includes("output")
+      ? (x) => (noteRun(context, x, "output"), new GuardedStream(context, x))
+      : undefined,
     close: context.guardrail.close === undefined ? undefined : () => context.guardrail.close?.(),
   };
+}
+
+/** For the log: that it passed is told apart from that it was not there. */
+function noteRun({ name }: GuardContext, x: Exchange, side: GuardrailRun["side"]): void {
+  // The gateway's own calls keep a list; a plugin sees it read-only.
+  (x.guardrails as GuardrailRun[] | undefined)?.push({ guardrail: name, side });
 }

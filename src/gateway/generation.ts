@@ -1,6 +1,7 @@
 /** One configuration in use, and how many calls still run on it. Retired when a newer one is in its place and the last call has ended. */
 import type { CompiledConfig } from "../compile/model.ts";
 import { type ClientAddress, clientAddress } from "../http/client-address.ts";
+import type { ConfigRef } from "../plugin/index.ts";
 import type { Generation } from "../surfaces/arrival.ts";
 
 /** Generations in being, for tests and metrics: one when all is quiet. */
@@ -11,14 +12,21 @@ export class LiveGeneration implements Generation {
   readonly number: number;
   readonly config: CompiledConfig;
   readonly clientAddress: ClientAddress;
+  readonly ref: ConfigRef;
   readonly #closed: (error: unknown) => void;
   #calls = 0;
   #retired = false;
 
   /** `closed` hears of plugins that fail while they are closed. */
-  constructor(number: number, config: CompiledConfig, closed: (error: unknown) => void) {
+  constructor(
+    number: number,
+    config: CompiledConfig,
+    closed: (error: unknown) => void,
+    revision: string | undefined,
+  ) {
     this.number = number;
     this.config = config;
+    this.ref = Object.freeze({ hash: config.hash, generation: number, revision: revision ?? "" });
     this.clientAddress = clientAddress(config.server.trusted_proxies);
     this.#closed = closed;
     alive++;

@@ -118,8 +118,11 @@ export class LiveConfig {
     return next;
   }
 
+  /** Of the configuration's folder when it was loaded. */
+  #revision: string | undefined;
+
   async #use(prepared: PreparedBase, loaded: Loaded, changes: readonly ConfigChange[]): Promise<void> {
-    const { hash, warnings } = loaded;
+    const { hash, warnings, revision } = loaded;
     const { config: usable } = prepared.input;
     if (this.#closed) {
       await prepared.base.release();
@@ -135,6 +138,7 @@ export class LiveConfig {
     }
     this.git = usable;
     this.warnings = warnings;
+    this.#revision = revision;
     this.#swap(layered);
     if (!layered.isKnown)
       this.#rt.log.warn({}, "calls are refused until the state store has said which tokens are revoked");
@@ -152,9 +156,14 @@ export class LiveConfig {
   #swap({ config, compiled, stale }: Layered): void {
     const previous = this.#current;
     const number = (previous?.number ?? 0) + 1;
-    this.#current = new LiveGeneration(number, compiled, (error) => {
-      this.#rt.log.error({ generation: number, err: error }, "a plugin failed to close");
-    });
+    this.#current = new LiveGeneration(
+      number,
+      compiled,
+      (error) => {
+        this.#rt.log.error({ generation: number, err: error }, "a plugin failed to close");
+      },
+      this.#revision,
+    );
     this.config = config;
     previous?.retire();
     forgetUnusedSchemas();

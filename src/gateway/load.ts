@@ -5,6 +5,8 @@ import { type LoadOutcome, type LoadRequest, loadConfig, type PluginLoader } fro
 export interface Loaded extends LoadOutcome {
   /** All plugins the configuration may use. */
   readonly registry: Registry;
+  /** Of the configuration's folder; "" or absent: not known. */
+  readonly revision?: string;
 }
 
 /** `alive`: see `loadConfig`. */

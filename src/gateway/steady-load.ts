@@ -9,6 +9,7 @@ import { contentDigest, fingerprintOf } from "../config/source.ts";
 import { unsteadyDiagnostic } from "./config-error.ts";
 import { GitLocks } from "./git-lock.ts";
 import { type Loaded, load } from "./load.ts";
+import { revisionOf } from "./revision.ts";
 import { eventFoldersOf } from "./watch.ts";
 
 /** More attempts than that, and the load fails; it is retried later. */
@@ -44,7 +45,9 @@ export class SteadyLoads {
     for (let attempt = 1; ; attempt++) {
       await this.#locks.released(folders, (waitingFor) => progress({ waitingFor }));
       progress({ attempt });
-      const loaded = await load(request, () => progress("alive"));
+      const read = await load(request, () => progress("alive"));
+      // Before the files are looked at again: a revision that came meanwhile belongs to other files.
+      const loaded = { ...read, revision: await revisionOf(request.path, request.env) };
       folders = foldersOf(loaded.watch);
       this.#folders = folders;
       if (this.#isSteady(loaded.watch, folders)) {

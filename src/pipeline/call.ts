@@ -4,15 +4,18 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { ByteBudget } from "../base/byte-budget.ts";
+import { traceIdOf, traceParentOf } from "../base/trace-context.ts";
 import type { FinishStep } from "../compile/model.ts";
 import type {
   Attempt,
   CallOptions,
   Claim,
   Clock,
+  ConfigRef,
   Delivery,
   EndpointRef,
   Exchange,
+  GuardrailRun,
   Logger,
   Message,
   ProjectRef,
@@ -39,6 +42,7 @@ export const NO_TOKEN: TokenRef = Object.freeze({
 /** Before the endpoint is known. */
 export const NO_ENDPOINT: EndpointRef = Object.freeze({ uuid: "", slug: "", name: "" });
 
+const NO_CONFIG: ConfigRef = Object.freeze({ hash: "", generation: 0, revision: "" });
 const NO_MESSAGES: readonly Message[] = Object.freeze([]);
 const NO_STEPS: readonly FinishStep[] = Object.freeze([]);
 const NO_TARGETS: readonly Target[] = Object.freeze([]);
@@ -107,6 +111,8 @@ export class Call implements Exchange {
   /** A streamed answer that must not be silent for too long. Looked at by OpenCalls. */
   silence: Silence | undefined = undefined;
   sessionId: string | undefined = undefined;
+  config: ConfigRef = NO_CONFIG;
+  readonly guardrails: GuardrailRun[] = [];
   readonly attempts: Attempt[] = [];
   readonly verdicts: VerdictRecord[] = [];
   delivery: Delivery | undefined = undefined;
@@ -173,6 +179,10 @@ export class Call implements Exchange {
     this.startedMonotonicMs = arrival.monotonicMs;
   }
 
+  get traceId(): string {
+    return traceParentOf(this.headers["traceparent"])?.traceId ?? traceIdOf(this.requestId);
+  }
+
   get slots(): Map<symbol, unknown> {
     return (this.#slots ??= new Map());
   }
@@ -225,6 +235,11 @@ export class Call implements Exchange {
     }
     this.#stage = stage;
     this.#stageSinceMs = monotonicMs;
+  }
+
+  /** Books the time since the last stage began under another one, which has decided the call. */
+  bookAs(stage: number): void {
+    this.#stage = stage;
   }
 
   get stage(): number {

@@ -12,9 +12,11 @@ import type {
   Outcome,
   StateStore,
 } from "../plugin/index.ts";
-import { isGatewayError, isPromise, reject } from "../plugin/index.ts";
+import { isGatewayError, isPromise, reject, STAGES } from "../plugin/index.ts";
 import { pluginFault } from "../plugin-guard/guard.ts";
 import type { Call } from "./call.ts";
+
+const LIMIT_STAGE = STAGES.indexOf("limit");
 
 /** Finish hooks may take so long. Nobody waits for them but the configuration, which they must not hold for good. */
 const FINISH_MS = 10_000;
@@ -66,9 +68,10 @@ function decideClaims(x: Call): MaybePromise<GatewayError | undefined> {
     if (admission.refused === "unavailable") return reject("state_unavailable", {});
     const refused = claims[admission.refused];
     if (refused === undefined) return reject("internal", {});
-    return refused.kind === "rate"
-      ? refused.refuse(admission.retryAfterSeconds)
-      : refused.refuse(admission.spentNanoUsd);
+    if (refused.kind !== "rate") return refused.refuse(admission.spentNanoUsd);
+    // Windows and budgets are decided in one step, at the end of stage budget: a window's refusal is stage limit's.
+    x.bookAs(LIMIT_STAGE);
+    return refused.refuse(admission.retryAfterSeconds);
   };
   const admission = x.rt.store.admit(x.requestId, claims);
   return isPromise(admission) ? admission.then(settle) : settle(admission);

@@ -72,6 +72,21 @@ export interface SpendClaim {
   refuse(spentNanoUsd: number): GatewayError;
 }
 
+/** The configuration that a call runs on. @since 0.2 */
+export interface ConfigRef {
+  /** As `config_hash` of `/readyz`. */
+  readonly hash: string;
+  readonly generation: number;
+  /** Git revision of its folder when it was loaded, with `-dirty` where files differed; "": not known. */
+  readonly revision: string;
+}
+
+/** A guardrail that judged a call, on one side of it. @since 0.2 */
+export interface GuardrailRun {
+  readonly guardrail: string;
+  readonly side: "input" | "output";
+}
+
 /** What a guardrail said of one text, for log, metrics and audit. */
 export interface VerdictRecord {
   readonly guardrail: string;
@@ -156,6 +171,12 @@ export interface Exchange {
   readonly ended: boolean;
   /** Tries so far. Added to by stage call. */
   readonly attempts: Attempt[];
+  /** The configuration that the call runs on. @since 0.2 */
+  readonly config: ConfigRef;
+  /** The trace that the call is part of, 32 hex digits: the client's, else one of its own. @since 0.2 */
+  readonly traceId: string;
+  /** Guardrails that have judged it so far, passes included. Added to by the gateway. @since 0.2 */
+  readonly guardrails: readonly GuardrailRun[];
   /** Verdicts so far, in order. Added to by the gateway. */
   readonly verdicts: VerdictRecord[];
   /**

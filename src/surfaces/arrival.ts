@@ -18,13 +18,15 @@ import { endCall } from "../pipeline/end.ts";
 import { failCall, follow } from "../pipeline/fault.ts";
 import type { OpenCalls } from "../pipeline/open-calls.ts";
 import { runRequest } from "../pipeline/run.ts";
-import type { GatewayError, ProjectRef, Random, Scope, Surface } from "../plugin/index.ts";
+import type { ConfigRef, GatewayError, ProjectRef, Random, Scope, Surface } from "../plugin/index.ts";
 import { isGatewayError, isPromise, reject } from "../plugin/index.ts";
 import type { AuthFailures } from "./auth-failures.ts";
 
 /** One configuration in use. Held by each call from its arrival to its end. */
 export interface Generation {
   readonly config: CompiledConfig;
+  /** The configuration as a call names it. */
+  readonly ref: ConfigRef;
   readonly clientAddress: ClientAddress;
   release(): void;
 }
@@ -99,6 +101,7 @@ export class Visit {
       nowMs: clock.nowMs(),
       monotonicMs: clock.monotonicMs(),
     });
+    this.call.config = this.generation.ref;
     this.call.lease = this;
     this.call.owner = this;
     this.call.connection = res;

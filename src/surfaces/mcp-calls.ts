@@ -140,6 +140,7 @@ export class McpCalls {
       ...{ rt: ctx.rt, requestId: ctx.random.uuid(), nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() },
       ...{ surface, scope, method, path, headers, clientAddress, project },
     });
+    call.config = first.config;
     call.deadlineMs = first.deadlineMs;
     call.finishSteps = this.visit.generation.config.record;
     call.owner = this;

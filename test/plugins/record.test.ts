@@ -25,6 +25,9 @@ async function lineOf(call: object, ended: object): Promise<Record<string, unkno
     stream: false,
     attempts: [],
     verdicts: [],
+    guardrails: [],
+    config: { hash: "", generation: 1, revision: "" },
+    traceId: "0".repeat(32),
     ...call,
   };
   const end = {

@@ -50,6 +50,11 @@ export const LIMITS = {
     "cost.price-table": "Without that price, `prices` give the cost, input and output apart.",
     "cost.price-table.cached": "Cached input is charged at its own price where one is given.",
     "cost.bundled-prices": "Models of the bundled table have a price without any configuration.",
+    "log.evidence":
+      "A call's log line names the guardrails that ran with their results, the configuration's hash, generation and git revision, and the trace.",
+    "log.list-cost":
+      "A call's log line has its cost, and beside it the cost by list prices where they are known.",
+    "log.limit-stage": "The time of a refusal by a rate limit is logged under stage `limit`.",
     "cost.vendor-rules":
       "Costs follow what each vendor charges: cache writes of an hour, tiers (flex, priority), web searches, billed units.",
     "cost.warn-unpriced": "`sluice validate` warns where a token's cap relies on a model without a price.",
