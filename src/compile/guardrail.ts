@@ -8,14 +8,22 @@ import { GuardedStream } from "./guardrail-stream.ts";
 export function guardrailHooks(context: GuardContext): Hooks {
   const { on } = context.use;
   const guardInput = inputGuard(context);
+  const request: Hooks["request"] = (x) => {
+    noteRun(context, x, "input");
+    return guardInput(x);
+  };
+  const response: Hooks["response"] = (x, result) => {
+    noteRun(context, x, "output");
+    return guardAnswer(context, x, result);
+  };
+  const stream: Hooks["stream"] = (x) => {
+    noteRun(context, x, "output");
+    return new GuardedStream(context, x);
+  };
   return {
-    request: on.includes("input") ? (x) => (noteRun(context, x, "input"), guardInput(x)) : undefined,
-    response: on.includes("output")
-      ? (x, result) => (noteRun(context, x, "output"), guardAnswer(context, x, result))
-      : undefined,
-    stream: on.includes("output")
-      ? (x) => (noteRun(context, x, "output"), new GuardedStream(context, x))
-      : undefined,
+    request: on.includes("input") ? request : undefined,
+    response: on.includes("output") ? response : undefined,
+    stream: on.includes("output") ? stream : undefined,
     close: context.guardrail.close === undefined ? undefined : () => context.guardrail.close?.(),
   };
 }
