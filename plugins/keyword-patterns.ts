@@ -51,6 +51,65 @@ export function patternFinder(
   };
 }
 
+/** A match in the text as it stands. */
+export interface PatternMatch {
+  readonly name: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Searches in one piece of a text. More of them, each of which may read a window ahead, would take too long. */
+const SEARCHES_MAX = 256;
+
+/**
+ * Finds the matches of all patterns: ascending, not overlapping, the longer of two that begin together. `most`: no more
+ * of each pattern. From a row of hundreds of matches on, the rest of the piece counts as one.
+ */
+export function patternMatches(
+  patterns: Readonly<Record<string, string>>,
+  ignoreCase: boolean,
+  most = SEARCHES_MAX,
+): (piece: PatternText) => readonly PatternMatch[] {
+  const { RE2JS, RE2Set } = re2js();
+  const flags = ignoreCase ? RE2JS.CASE_INSENSITIVE : 0;
+  const all = new RE2Set(RE2Set.UNANCHORED, flags);
+  const each = Object.entries(patterns).map(([name, source]) => {
+    all.add(source);
+    return { name, pattern: RE2JS.compile(source, flags) };
+  });
+  all.compile();
+
+  return ({ text, begins, ends }) => {
+    const found: PatternMatch[] = [];
+    for (const index of all.match(text)) {
+      const known = each[index];
+      if (known === undefined) continue;
+      const matcher = known.pattern.matcher(text);
+      let searches = 0;
+      for (let has = matcher.find(begins ? 0 : 1); has && searches < most; has = matcher.find()) {
+        searches++;
+        const [start, end] = [matcher.start(), matcher.end()];
+        // What ends where more is to come may yet be something else.
+        if (end === start || (!ends && end === text.length)) continue;
+        const isRest = searches === SEARCHES_MAX;
+        found.push({ name: known.name, start, end: isRest ? text.length : end });
+      }
+    }
+    return apart(found);
+  };
+}
+
+function apart(found: readonly PatternMatch[]): readonly PatternMatch[] {
+  let end = 0;
+  return [...found]
+    .sort((a, b) => a.start - b.start || b.end - a.end)
+    .filter((match) => {
+      if (match.start < end) return false;
+      end = match.end;
+      return true;
+    });
+}
+
 /** What is wrong with a pattern; undefined: nothing. */
 export function patternFault(source: string): string | undefined {
   try {

@@ -6,10 +6,12 @@ import check from "../../plugins/check.ts";
 import contentLength from "../../plugins/content-length.ts";
 import keywordBlocklist from "../../plugins/keyword-blocklist.ts";
 import limit from "../../plugins/limit.ts";
+import patterns from "../../plugins/patterns.ts";
 import pii from "../../plugins/pii.ts";
 import prepare from "../../plugins/prepare.ts";
 import promptInjection from "../../plugins/prompt-injection.ts";
 import record from "../../plugins/record.ts";
+import secrets from "../../plugins/secrets.ts";
 import validate from "../../plugins/validate.ts";
 import webhook from "../../plugins/webhook.ts";
 import anthropic from "../../providers/anthropic.ts";
@@ -29,8 +31,10 @@ export const BUILT_IN: readonly Plugin[] = [
   budget,
   contentLength,
   keywordBlocklist,
+  patterns,
   pii,
   promptInjection,
+  secrets,
   webhook,
   validate,
   prepare,

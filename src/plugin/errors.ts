@@ -75,6 +75,8 @@ export const ERRORS = {
   pii_blocked: { status: 422, message: "Request blocked: <kind> detected in input." },
   injection_blocked: { status: 422, message: "Request blocked: prompt injection pattern detected." },
   keyword_blocked: { status: 422, message: "Request blocked: keyword '<keyword>' detected in input." },
+  pattern_blocked: { status: 422, message: "Request blocked: pattern '<name>' detected in input." },
+  secret_blocked: { status: 422, message: "Request blocked: <kind> detected in input." },
   length_blocked: { status: 422, message: "Request blocked: content length <n> exceeds maximum <max>." },
   guardrail_failed: { status: 422, message: "Request blocked: guardrail '<name>' could not judge it." },
   answer_pii_blocked: { status: 422, message: "Response blocked: <kind> detected in output." },
@@ -86,6 +88,11 @@ export const ERRORS = {
     status: 422,
     message: "Response blocked: keyword '<keyword>' detected in output.",
   },
+  answer_pattern_blocked: {
+    status: 422,
+    message: "Response blocked: pattern '<name>' detected in output.",
+  },
+  answer_secret_blocked: { status: 422, message: "Response blocked: <kind> detected in output." },
   answer_length_blocked: {
     status: 422,
     message: "Response blocked: content length <n> exceeds maximum <max>.",

@@ -86,6 +86,23 @@ verifies(
   },
 );
 
+verifies(["guard.secrets", "guard.patterns"], "secrets and own patterns are blocked or masked", async (t) => {
+  const key = `sk-proj-${"aB3dE5fG7hJ9kL1mN4pQ".repeat(3)}`;
+  const blocking = await guarded(t, { use: "secrets" });
+  assertRefused(await say(blocking, `use ${key}`), 422, "Request blocked: OpenAI API key detected in input.");
+  const masking = await guarded(t, { use: "secrets", mode: "mask" });
+  assert.equal(assertAnswered(await say(masking, `use ${key} now`)), "use [SECRET] now");
+  const patterns = { "ticket number": "TICKET-\\d{4}" };
+  const named = await guarded(t, { use: "patterns", patterns });
+  assertRefused(
+    await say(named, "TICKET-1234"),
+    422,
+    "Request blocked: pattern 'ticket number' detected in input.",
+  );
+  const replacing = await guarded(t, { use: "patterns", patterns, mode: "mask" });
+  assert.equal(assertAnswered(await say(replacing, "see TICKET-1234")), "see [TICKET_NUMBER]");
+});
+
 verifies(
   ["guard.length.block", "guard.length.exact", "guard.length.code-units", "guard.options.flat-or-nested"],
   "content over the maximum is refused, counted in code units over all messages",

@@ -35,6 +35,8 @@ export const GUARD = {
     "guard.on.input-default": "Without `on` a guardrail judges the input alone.",
     "guard.keyword.whole-word":
       "With `whole_word` a keyword inside a longer word passes; without, it is caught.",
+    "guard.secrets": "API keys, tokens and private keys are blocked by their kind, or masked as `[SECRET]`.",
+    "guard.patterns": "Patterns of the configuration block under their names, or mask.",
     "guard.adjacent":
       "Keywords and injections are found across adjacent messages and parts of one role, not across other messages.",
     "guard.keyword.case": "With `case_sensitive` another case passes.",
