@@ -15,8 +15,12 @@ import {
 /** Metric names and series of one guardrail, over its whole life. */
 const FAMILIES_MAX = 50;
 const SERIES_MAX = 1000;
-/** Messages beyond the bounds that a process may send. It keeps the bounds by itself unless a plugin writes its own. */
+/**
+ * Messages beyond the bounds that a process may send, and how many of them a second are forgiven: a verdict that comes
+ * too late is one. A process keeps the bounds by itself unless a plugin writes messages of its own.
+ */
 const EXCESS_MAX = 1000;
+const FORGIVEN_PER_SECOND = 100;
 /** Fields that say who logged a line and when. */
 const RESERVED_FIELDS = ["plugin", "level", "time", "msg"];
 
@@ -28,6 +32,7 @@ export class HostAccess {
   readonly #series = new Map<string, (value: number) => void>();
   #questions = 0;
   #excess = 0;
+  #strayedAtMs = 0;
 
   constructor(host: Host) {
     this.#host = host;
@@ -50,7 +55,10 @@ export class HostAccess {
 
   /** A message that nothing was waiting for. */
   stray(): void {
-    this.#excess++;
+    const nowMs = performance.now();
+    const forgiven = ((nowMs - this.#strayedAtMs) * FORGIVEN_PER_SECOND) / 1000;
+    this.#strayedAtMs = nowMs;
+    this.#excess = Math.max(0, this.#excess - forgiven) + 1;
   }
 
   /** `reply` is called once, with undefined where there is no answer; or never, where too many questions are open. */

@@ -215,7 +215,7 @@ test("SIGTERM ends a process that loops at once, and another one takes its place
   const pid = await g.begun();
   process.kill(pid, "SIGTERM");
   assertRefused(await stuck, 422, FAILED);
-  assert.equal(isRunning(pid), false);
+  await ended(pid);
   assert.notEqual(await pidOf(g), pid);
 });
 
