@@ -7,16 +7,19 @@ export interface SyntaxFailure {
   readonly at: { readonly file: string; readonly line: number; readonly column: number };
 }
 
-/** esbuild's `/a/b.ts:3:14: ERROR: Expected ";" but found "x"`; its columns count from 0. */
-const ESBUILD = /^(.+):(\d+):(\d+): ERROR: (.+)$/;
+/** esbuild writes `/a/b.ts:3:14: ERROR: Expected ";" but found "x"`; its columns count from 0. */
+const ESBUILD = ": ERROR: ";
 
 /** Returns undefined when the error is not one of syntax, or does not say where. */
 export function syntaxErrorOf(thrown: unknown): SyntaxFailure | undefined {
   if (!(thrown instanceof Error)) return undefined;
   for (const line of thrown.message.split("\n")) {
-    const [, file, row, column, message] = ESBUILD.exec(line) ?? [];
-    if (file === undefined || message === undefined) continue;
-    return { message, at: { file: pathOf(file), line: Number(row), column: Number(column) + 1 } };
+    const end = line.indexOf(ESBUILD);
+    if (end < 0) continue;
+    const [column, row, ...path] = line.slice(0, end).split(":").reverse();
+    const at = { file: pathOf(path.reverse().join(":")), line: Number(row), column: Number(column) + 1 };
+    const isPlace = Number.isInteger(at.line) && Number.isInteger(at.column);
+    if (isPlace) return { message: line.slice(end + ESBUILD.length), at };
   }
   return thrown instanceof SyntaxError ? fromStack(thrown) : undefined;
 }

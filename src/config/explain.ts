@@ -97,7 +97,7 @@ function unknownKey(key: string, schema: SchemaFault["schema"], { alsoKnown = ne
       code: "E0101",
       message,
       at: "key",
-      help: "merge keys are no part of YAML's core schema: use `endpoint_defaults`",
+      help: "merge keys are not part of YAML's core schema: use `endpoint_defaults`",
     };
   }
   const help = known.length === 0 ? "no key is known here" : `known here: ${listed([...known].sort())}`;

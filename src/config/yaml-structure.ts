@@ -289,10 +289,10 @@ function mixed(start: number, column: number, text: string, kind: Level["kind"])
     return { start: range.start, end: range.start + 1, message: DASH_WITHOUT_BLANK, suggestion: "- " };
   if (kind === "map") {
     const help = "begin it with `- ` if it is an entry, indent it deeper if it belongs to the entry above";
-    return { ...range, message: "a key stands among the entries of a list", help };
+    return { ...range, message: "expected an entry of the list, found a key", help };
   }
   const help = "indent it deeper than its key, which must end in `:`";
-  return { ...range, message: "an entry of a list stands among the keys of a mapping", help };
+  return { ...range, message: "expected a key, found an entry of a list", help };
 }
 
 function stray(at: number, bracket: string): Cause {

@@ -48,7 +48,7 @@ test("a line that is indented wrong is reported with the indentation of its sibl
     ["      - name: B", "     - name: B", "10:6 wrong indentation: indented 5, its siblings 6"],
     ["    name: Support", "   name: Support", "4:4 wrong indentation: indented 3, its siblings 4"],
     ["    name: Support", "      name: Support", "4:7 wrong indentation: indented 6, its siblings 4"],
-    ["      - name: B", "        - name: B", "10:9 an entry of a list stands among the keys of a mapping"],
+    ["      - name: B", "        - name: B", "10:9 expected a key, found an entry of a list"],
     ["      - name: B", "        name: B", ""],
   ];
   for (const [from, to, told] of cases) {
@@ -67,7 +67,7 @@ test("a line that is indented wrong is reported with the indentation of its sibl
 test("a missing dash or colon is named", async (t) => {
   const file = HEAD + ENDPOINTS;
   const cases: readonly (readonly [from: string, to: string, told: string])[] = [
-    ["      - name: B", "      name: B", "10:7 a key stands among the entries of a list"],
+    ["      - name: B", "      name: B", "10:7 expected an entry of the list, found a key"],
     ["        provider: mock", "        provider mock", "8:9 a `:` is missing after `provider`"],
     ["        provider: mock", "        provider:mock", "8:9 a blank is missing after the `:` of `provider`"],
     ["      - name: B", "      -name: B", "10:7 a blank is missing after the `-`"],

@@ -55,8 +55,9 @@ export class Registry {
       this.#first.set(name, spot);
       return;
     }
-    const message = `${this.#what} ${shownName} is used twice, first at ${this.#check.reporter.place(first)}`;
-    this.#check.report("E0307", spot, message);
+    const subject = shownName === "" ? this.#what : `${this.#what} ${shownName}`;
+    const message = `${subject} is used twice; first at ${this.#check.reporter.place(first)}`;
+    this.#check.report("E0307", spot, message, { help: "rename one of them, or remove it" });
   }
 }
 
@@ -69,7 +70,9 @@ export function reportUnknownPlugin(
 ): void {
   if (!check.pluginsAreWhole) return;
   const suggestion = check.tree.reference(spot.container, spot.key) ? undefined : nearestName(name, names);
-  const help = suggestion === undefined ? `known: ${names.join(", ")}` : undefined;
+  const known =
+    names.length === 0 ? "none is registered: add its module to `plugins`" : `known: ${names.join(", ")}`;
+  const help = suggestion === undefined ? known : undefined;
   const code = kind === "provider" ? "E0303" : "E0305";
   check.report(code, spot, `unknown ${kind} \`${name}\``, { suggestion, help, at });
 }

@@ -88,7 +88,9 @@ function checkCredentials(check: Check, project: FilledProject, parent: Spot): v
       const isMissing = isAbsent(check, credential, "api_key") || key === "";
       if (isMissing) {
         const message = `credential \`${credential.name}\` has no \`api_key\`, and \`${provider}\` needs one`;
-        check.report("E0318", under(credential, key === "" ? "api_key" : "name", spot), message);
+        check.report("E0318", under(credential, key === "" ? "api_key" : "name", spot), message, {
+          help: "add `api_key: ${env:NAME}`",
+        });
       }
     }
     const gateway = check.config.providers[provider];
