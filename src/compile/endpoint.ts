@@ -71,6 +71,7 @@ export function compileEndpoint(
         ref,
         isActive: endpoint.is_active,
         streamingEnabled: endpoint.streaming_enabled,
+        ...(endpoint.allowed_fields && { allowedFields: new Set(endpoint.allowed_fields) }),
         request: withDecision(requestSteps(chain)),
         call: caller.call,
         callPlugin: caller.plugin,

@@ -61,6 +61,8 @@ export interface CompiledEndpoint {
   readonly ref: EndpointRef;
   readonly isActive: boolean;
   readonly streamingEnabled: boolean;
+  /** Of an alias: members of requests that may pass; undefined: all but those that cost beyond what is reserved. */
+  readonly allowedFields?: ReadonlySet<string>;
   /** Down the chain, the step that decides the claims among them. */
   readonly request: readonly RequestStep[];
   readonly call: NonNullable<Hooks["call"]>;

@@ -142,6 +142,7 @@ export interface FilledEndpoint extends FilledCallSettings {
 }
 
 export interface FilledAlias extends FilledCallSettings {
+  readonly allowed_fields: readonly string[] | null;
   readonly alias?: string;
   readonly is_active: boolean;
 }

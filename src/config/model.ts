@@ -214,6 +214,8 @@ export interface CallSettings {
   readonly rate_limit_per_minute: number | null;
   readonly rate_limit_per_hour: number | null;
   readonly guardrails: readonly GuardrailUse[];
+  /** Of aliases: members of requests that clients may send beyond those that the gateway reads; null: see the schema. */
+  readonly allowed_fields?: readonly string[] | null;
 }
 
 export interface EndpointConfig extends CallSettings {

@@ -130,6 +130,7 @@ function resolveProject(project: FilledProject, resolution: Resolution): Project
     aliases: project.aliases.map((alias, index) => ({
       alias: alias.alias ?? "",
       is_active: alias.is_active,
+      allowed_fields: alias.allowed_fields,
       ...settings(alias),
       at: placeOf(tree, project.aliases, index),
     })),

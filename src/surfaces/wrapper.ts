@@ -13,6 +13,7 @@ import { charactersOf, isGatewayError, reject } from "../plugin/index.ts";
 import type { Visit } from "./arrival.ts";
 import { closingEvents, completionOf, wholeAsEvents } from "./wrapper-answer.ts";
 import { readWrapperBody, type WrapperInput } from "./wrapper-body.ts";
+import { refusedCostly } from "./wrapper-costly.ts";
 import { embeddingsOf, readEmbeddingsBody } from "./wrapper-embeddings.ts";
 import { refusedUnjudgeable } from "./wrapper-judgeable.ts";
 
@@ -23,7 +24,7 @@ export function serveCompletions(visit: Visit): void {
     if (isGatewayError(input)) return visit.refuse(input);
     const endpoint = project.aliases.get(input.model);
     if (endpoint === undefined) return visit.refuse(reject("alias_not_found", { alias: input.model }));
-    const refusal = refusedUnjudgeable(endpoint, input);
+    const refusal = refusedCostly(endpoint, input.options) ?? refusedUnjudgeable(endpoint, input);
     if (refusal !== undefined) return visit.refuse(refusal);
     // Several answers come one after the other only where each is whole.
     const stream = input.stream && (input.options.n ?? 1) === 1;
@@ -39,6 +40,8 @@ export function serveEmbeddings(visit: Visit): void {
     if (isGatewayError(input)) return visit.refuse(input);
     const endpoint = project.aliases.get(input.model);
     if (endpoint === undefined) return visit.refuse(reject("alias_not_found", { alias: input.model }));
+    const refusal = refusedCostly(endpoint, input.options);
+    if (refusal !== undefined) return visit.refuse(refusal);
     begin(visit.call, endpoint, { body, ...input, stream: false });
     runChat(visit.call, endpoint, {
       whole: (_x, result, usage) => visit.answer(200, embeddingsOf(result, usage, input.base64)),

@@ -160,3 +160,31 @@ verifies(
     assert.equal(await settledTokens(g, "ask"), 4);
   },
 );
+
+verifies(
+  "cost.fields",
+  "members that cost beyond what is reserved are refused, unless the alias allows them",
+  async (t) => {
+    const g = await startWrapper(t, PRICED, {
+      aliases: [
+        {
+          ...{ alias: "open", provider: "openai", model: "gpt-4o-mini", credential: "main", ...PRICED },
+          allowed_fields: ["best_of"],
+        },
+      ],
+    });
+    g.provider.says("Yes.");
+    for (const [field, value] of [
+      ["best_of", 20],
+      ["web_search_options", {}],
+      ["max_output_tokens", 5000],
+    ] as const) {
+      assertRefused(await g.ask({ ...ASK, [field]: value }), 400, `Field '${field}' is not allowed.`);
+    }
+    const passed = await g.ask({ ...ASK, store: false });
+    assert.equal(passed.status, 200, passed.text);
+    const allowed = await g.ask({ ...ASK, model: "open", best_of: 2 });
+    assert.equal(allowed.status, 200, allowed.text);
+    assertRefused(await g.ask({ ...ASK, model: "open", store: false }), 400, "Field 'store' is not allowed.");
+  },
+);

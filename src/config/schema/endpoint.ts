@@ -178,6 +178,16 @@ export const alias = section(
   {
     alias: name("What a client names as `model`.", { examples: ["default"] }),
     is_active: flag("false: calls get 404, and lists of models leave it out.", true),
+    allowed_fields: {
+      ...orNull(
+        list(
+          "Members of a request that clients may send beyond those that the gateway reads itself; others are refused. null: all pass but those that cost beyond what is reserved, such as `web_search_options` and `best_of`.",
+          name("Name of a member.", { examples: ["service_tier"] }),
+          { maxItems: 100 },
+        ),
+      ),
+      default: null,
+    },
     ...callSettings,
   },
   { required: ["alias"] },

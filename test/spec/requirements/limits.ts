@@ -55,6 +55,8 @@ export const LIMITS = {
     "log.list-cost":
       "A call's log line has its cost, and beside it the cost by list prices where they are known.",
     "log.limit-stage": "The time of a refusal by a rate limit is logged under stage `limit`.",
+    "cost.fields":
+      "Members of a wrapper request that cost beyond what is reserved are refused; an alias's `allowed_fields` lists the members that pass.",
     "cost.vendor-rules":
       "Costs follow what each vendor charges: cache writes of an hour, tiers (flex, priority), web searches, billed units.",
     "cost.warn-unpriced": "`sluice validate` warns where a token's cap relies on a model without a price.",
