@@ -8,7 +8,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 /** Of one process, of a file's or a group's: the runner kills it then. test-limit.mjs ends a single test before that. */
-const PROCESS_TIMEOUT_MS = 120_000;
+const PROCESS_TIMEOUT_MS = 600_000;
 /** More than one, so that a slow group is made up for by the others. */
 const GROUPS_PER_CORE = 3;
 
