@@ -100,5 +100,11 @@ function summary(config: ResolvedConfig, files: number, tookMs: number): string 
       "token",
     ),
   ];
+  const others = [
+    [total(({ aliases }) => aliases), "alias"],
+    [total(({ proxy_endpoints }) => proxy_endpoints), "proxy endpoint"],
+  ] as const;
+  for (const [number, noun] of others)
+    if (number > 0) parts.push(number > 1 && noun === "alias" ? `${number} aliases` : count(number, noun));
   return `ok: ${parts.join(", ")} (${Math.round(tookMs)} ms)\n`;
 }

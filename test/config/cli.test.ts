@@ -41,6 +41,15 @@ test("validate says what a good configuration holds, and exits with 0", async (t
   assert.equal((await run(validate, [], { env: { SLUICE_CONFIG: path } })).code, 0);
 });
 
+test("validate counts aliases and proxy endpoints of projects that have them", async (t) => {
+  const wrapper = projectOf(
+    "    aliases:\n      - { alias: a, provider: mock, model: m }\n      - { alias: b, provider: mock, model: m }\n",
+  );
+  const path = folderOf(t, { "a.yaml": wrapper.replace("ai_gateway", "ai_wrapper") }).path("a.yaml");
+  const { stdout } = await run(validate, [path]);
+  assert.match(stdout, /^ok: 1 file, 1 project, 0 endpoints, 0 tokens, 2 aliases \(/);
+});
+
 test("validate reports a bad one in the format asked for, and exits with 1", async (t) => {
   const folder = folderOf(t, { "a.yaml": BAD });
   const path = folder.path("a.yaml");

@@ -1,8 +1,9 @@
 /** The schema of the configuration: documented whole, true to itself, and read alike by its readers. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Ajv } from "ajv";
 import fc from "fast-check";
-import { compileRules } from "../../src/base/json-schema.ts";
+import { pointerSegments } from "../../src/base/json-schema-engine.ts";
 import { isPlain, rulesOf } from "../../src/config/rules.ts";
 import { configSchema } from "../../src/config/schema/config.ts";
 import { editorSchema } from "../../src/config/schema/editor.ts";
@@ -10,6 +11,20 @@ import type { SchemaNode } from "../../src/config/schema/keywords.ts";
 import { nearestName } from "../../src/config/suggest.ts";
 import { isPlainMap } from "../../src/config/tree.ts";
 import { loadPlugins } from "./kit.ts";
+
+/** Without the gateway's bound on the time that a schema may take to compile, which a busy machine exceeds. */
+function ajvRules(schema: object) {
+  const validate = new Ajv({ allErrors: true, strict: false }).compile(schema);
+  return {
+    faultsOf: (value: unknown) =>
+      validate(value)
+        ? []
+        : (validate.errors ?? []).map(({ keyword, instancePath }) => ({
+            keyword,
+            path: pointerSegments(instancePath),
+          })),
+  };
+}
 
 function* nodesOf(node: SchemaNode, path: string): Generator<readonly [string, SchemaNode]> {
   yield [path, node];
@@ -48,8 +63,9 @@ test("every key is either required or has a default", () => {
 
 test("the configuration's schema is read without Ajv, and as Ajv reads it", () => {
   assert.ok(isPlain(configSchema));
-  const [own, ajv] = [rulesOf(configSchema), compileRules(configSchema)];
-  assert.ok(own.ok && ajv.ok);
+  const own = rulesOf(configSchema);
+  const ajv = ajvRules(configSchema);
+  assert.ok(own.ok);
   const leaf = fc.oneof(
     fc.constantFrom(null, true, 0, 1, -1, 2.5, 3e9, "", "x", "ai_gateway", "chat", [], {}),
     fc.string(),
@@ -94,7 +110,7 @@ test("the configuration's schema is read without Ajv, and as Ajv reads it", () =
   const document = fc.dictionary(keys, value);
   fc.assert(
     fc.property(document, (candidate) => {
-      const places = (faults: ReturnType<typeof own.faultsOf>) =>
+      const places = (faults: readonly { readonly keyword: string; readonly path: readonly unknown[] }[]) =>
         new Set(
           faults.filter(({ keyword }) => keyword !== "propertyNames").map(({ path }) => JSON.stringify(path)),
         );
@@ -121,8 +137,7 @@ test("schemas with other keywords go to Ajv, with the same words for what is wro
 
 test("the editors' schema is a valid draft-07 that knows the plugins", async () => {
   const schema = editorSchema(await loadPlugins([]));
-  const compiled = compileRules(schema);
-  assert.ok(compiled.ok, JSON.stringify(compiled));
+  const compiled = ajvRules(schema);
   const config = (guardrail: object, provider: string) => ({
     version: 1,
     projects: [
