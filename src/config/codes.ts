@@ -250,6 +250,11 @@ export const CODES = {
     explanation:
       "With `--no-plugins` no plugin code is executed: the plugins of the module count as known, and their options are not checked.",
   },
+  W0121: {
+    title: "estimate differs from the list price",
+    explanation:
+      "`estimated_cost_per_1k_tokens_usd` wins over the list price of the model and differs from it by more than 20 %: budgets count other sums than the vendor's invoice. The list price is that of 3 input tokens for each output token.",
+  },
   W0120: {
     title: "state lost at a restart",
     explanation:

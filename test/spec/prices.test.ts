@@ -98,3 +98,21 @@ verifies(
     );
   },
 );
+
+verifies(
+  "cost.warn-estimate",
+  "an estimate far from the list price is warned of with both figures",
+  async () => {
+    const warned = async (usd: number): Promise<readonly string[]> => {
+      const file = fileOf({ endpoint: { model: "gpt-5-mini", estimated_cost_per_1k_tokens_usd: usd } });
+      const { errors, warnings } = await loadFiles(file);
+      assert.deepEqual(errors, []);
+      return warnings.flatMap(({ code, message }) => (code === "W0121" ? [message] : []));
+    };
+    // Three tokens in at 0.25 and one out at 2 dollars per million: 0.0006875 dollars for 1,000.
+    assert.deepEqual(await warned(0.002), [
+      "the estimate is $0.002 for 1,000 tokens, and the list price of `gpt-5-mini` is about $0.000688",
+    ]);
+    assert.deepEqual(await warned(0.0007), []);
+  },
+);

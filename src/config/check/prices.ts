@@ -95,3 +95,46 @@ function modelSpot(settings: FilledCallSettings, entry: number | undefined, spot
   const item = settings.failover[entry];
   return item === undefined ? list : under(item, "model", under(settings.failover, entry, list));
 }
+
+/** Input tokens for each output token in the list price that an estimate is compared with. */
+const INPUT_SHARE = 3;
+const DIFFERENCE_MAX = 0.2;
+
+/** Warns where an endpoint's own price differs from the list price of its model, with both figures. */
+export function warnOfOddEstimates(check: Check, names: ProjectNames, project: Spot): void {
+  const { endpoints, aliases } = names.project;
+  for (const [key, list] of [
+    ["endpoints", endpoints],
+    ["aliases", aliases],
+  ] as const) {
+    for (const [settings, spot] of each<FilledCallSettings>(list, under(names.project, key, project))) {
+      const { estimated_cost_per_1k_tokens_usd: estimate } = settings;
+      const [primary] = chosenTargets(check, settings, names);
+      const usd = estimate === null ? Number.NaN : Number(estimate);
+      const listed = primary === undefined ? undefined : listUsdPer1k(check, primary);
+      if (!Number.isFinite(usd) || primary === undefined || listed === undefined) continue;
+      if (Math.abs(usd - listed) <= listed * DIFFERENCE_MAX) continue;
+      const figures = `$${usd} for 1,000 tokens, and the list price of \`${primary.model}\` is about $${round(listed)}`;
+      const field = under(settings, "estimated_cost_per_1k_tokens_usd", spot);
+      check.report("W0121", field, `the estimate is ${figures}`, {
+        help: "budgets count by the estimate; the log has both (`cost_usd`, `list_cost_usd`)",
+      });
+    }
+  }
+}
+
+/** undefined: no price is known, or it is free. */
+function listUsdPer1k({ config }: Check, target: Pick<Unpriced, "provider" | "model">): number | undefined {
+  const { provider, model } = target;
+  const own = new Map(config.prices.map((price) => [`${price?.provider}/${price?.model}`, price]));
+  const found = findPrice(provider, model, (name) => own.get(`${provider}/${name}`));
+  if (found === undefined) return undefined;
+  const [input, output] = "usd" in found ? found.usd : [Number(found.input), Number(found.output)];
+  const perMillion = (INPUT_SHARE * input + output) / (INPUT_SHARE + 1);
+  return Number.isFinite(perMillion) && perMillion > 0 ? perMillion / 1000 : undefined;
+}
+
+function round(usd: number): number {
+  // A half is rounded up although it has no exact binary form.
+  return Number((usd * (1 + 1e-12)).toPrecision(3));
+}

@@ -7,7 +7,7 @@ import { type Check, each, isAbsent, Registry, reportUnknownPlugin, under } from
 import { checkEndpoint } from "./endpoint.ts";
 import { checkCleartext } from "./network.ts";
 import { checkOptions, checkStages, layered } from "./options.ts";
-import { capWarner, warnOfUnpricedModels } from "./prices.ts";
+import { capWarner, warnOfOddEstimates, warnOfUnpricedModels } from "./prices.ts";
 import { checkMistakenReference, checkSecret, checkSecretHeaders, checkSigningSecret } from "./secrets.ts";
 import { checkUrl } from "./url.ts";
 import { checkUsd } from "./usd.ts";
@@ -44,6 +44,7 @@ export function checkProject(
     checkCallSettings(check, alias, place, names);
   }
   warnOfUnpricedModels(check, names, spot);
+  warnOfOddEstimates(check, names, spot);
   checkProxies(check, project, spot);
   checkReceivers(check, project, spot);
   checkSections(check, project, spot);

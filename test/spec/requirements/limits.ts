@@ -60,6 +60,8 @@ export const LIMITS = {
     "cost.vendor-rules":
       "Costs follow what each vendor charges: cache writes of an hour, tiers (flex, priority), web searches, billed units.",
     "cost.warn-unpriced": "`sluice validate` warns where a token's cap relies on a model without a price.",
+    "cost.warn-estimate":
+      "`sluice validate` warns, with both figures, where an endpoint's own price differs from its model's list price by more than 20 %.",
     "cost.none": "With no price at all a call costs 0.",
     "cost.exact": "Sums of costs are exact to the nano-dollar.",
     "cost.estimate.everything":
