@@ -20,6 +20,7 @@ function rateClaim(subject: string, scope: "minute" | "hour", limit: number): Ra
     key: `rate:${subject}:${scope}`,
     limit,
     windowMs: scope === "minute" ? 60_000 : 3_600_000,
+    policy: scope,
     refuse: (retryAfterSeconds) => {
       const headers = {
         "RateLimit-Policy": `"${scope}";q=${limit};w=${scope === "minute" ? 60 : 3600}`,

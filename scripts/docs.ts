@@ -41,6 +41,11 @@ the header \`X-Error-Code\` and in the request log; a provider's own code (such 
 always be tried again after it. A 502 whose cause was the provider's 400, 401, 403, 404, 413 or 422 says no: the same
 request would fail again.
 
+Answers of endpoints with rate limits, refused or not, have \`RateLimit-Policy\` and \`RateLimit\` (IETF draft
+\`ratelimit-headers\`): of each window its limit \`q\` and length \`w\`, the calls that remain \`r\`, and the seconds \`t\` until
+the next place is free; a 429 names the window that refused. \`X-RateLimit-Limit\`, \`-Remaining\` and \`-Reset\` (seconds)
+are those of the window with the fewest calls left.
+
 | Status | \`error\` | Retry | Code |
 |---|---|---|---|
 ${answers.join("\n")}

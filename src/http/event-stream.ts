@@ -21,7 +21,7 @@ const HEAD: FlatHeaders = [
 
 export class EventStream {
   readonly #res: ServerResponse;
-  readonly #headers: FlatHeaders;
+  readonly #headers: () => FlatHeaders;
   readonly #errorBody: (error: GatewayError) => string;
   /** Goes out at the end of this turn of the loop. */
   #unsent = "";
@@ -32,7 +32,8 @@ export class EventStream {
 
   constructor(
     res: ServerResponse,
-    headers: FlatHeaders,
+    /** Asked when the head goes out. */
+    headers: () => FlatHeaders,
     bodyOf: (error: GatewayError) => string = errorBody,
   ) {
     this.#errorBody = bodyOf;
@@ -47,7 +48,7 @@ export class EventStream {
       setProbe(this.#res, () => {
         if (!this.#ended && !this.#behind) this.write(": \n\n");
       });
-      this.#res.writeHead(200, [...HEAD, ...this.#headers]);
+      this.#res.writeHead(200, [...HEAD, ...this.#headers()]);
     }
     if (this.#unsent === "" && text !== "") writeInTurn(() => this.#send(), this.#res, closeConnection);
     this.#unsent += text;

@@ -45,6 +45,7 @@ export const NO_ENDPOINT: EndpointRef = Object.freeze({ uuid: "", slug: "", name
 const NO_CONFIG: ConfigRef = Object.freeze({ hash: "", generation: 0, revision: "" });
 const NO_MESSAGES: readonly Message[] = Object.freeze([]);
 const NO_STEPS: readonly FinishStep[] = Object.freeze([]);
+const NO_CLAIMS: readonly Claim[] = Object.freeze([]);
 const NO_TARGETS: readonly Target[] = Object.freeze([]);
 const NO_BODY: Readonly<Record<string, unknown>> = Object.freeze({});
 
@@ -121,6 +122,11 @@ export class Call implements Exchange {
   targets: readonly Target[] = NO_TARGETS;
   /** Claims made and not yet decided. */
   claims: Claim[] = [];
+  /** The claims that `windows` is about. */
+  decidedClaims: readonly Claim[] = NO_CLAIMS;
+  /** `Admission.windows` of an admitted call, and the monotonic time they are of. */
+  windows: readonly number[] | undefined = undefined;
+  windowsAtMs = 0;
   /** Money held for this call until it is settled or released. */
   reservation: Reservation | undefined = undefined;
   /** The claim whose prices the cost of this call is reckoned by. */

@@ -62,6 +62,11 @@ function decideClaims(x: Call): MaybePromise<GatewayError | undefined> {
   ): MaybePromise<GatewayError | undefined> => {
     if (admission.admitted) {
       x.reservation = admission.reservation;
+      if (admission.windows !== undefined) {
+        x.decidedClaims = claims;
+        x.windows = admission.windows;
+        x.windowsAtMs = x.rt.clock.monotonicMs();
+      }
       // Admitted after the call was given up: nobody is left to spend it.
       return x.ended ? releaseLate(x) : undefined;
     }

@@ -41,8 +41,11 @@ const isBoolean = (value: unknown): boolean => typeof value === "boolean";
 
 function isAdmission(value: unknown): boolean {
   if (!isObject(value)) return false;
-  const { admitted, reservation, refused, retryAfterSeconds, spentNanoUsd } = value;
-  if (admitted === true) return reservation === undefined || isObject(reservation);
+  const { admitted, reservation, windows, refused, retryAfterSeconds, spentNanoUsd } = value;
+  if (admitted === true) {
+    const isListed = windows === undefined || (Array.isArray(windows) && windows.every(isNumber));
+    return isListed && (reservation === undefined || isObject(reservation));
+  }
   if (admitted !== false) return false;
   return (
     (refused === "unavailable" || isNumber(refused)) && isNumber(retryAfterSeconds) && isNumber(spentNanoUsd)

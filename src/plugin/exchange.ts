@@ -49,6 +49,11 @@ export interface RateClaim {
   /** At least 1. */
   readonly limit: number;
   readonly windowMs: number;
+  /**
+   * The window's name in the fields `RateLimit-Policy` and `RateLimit` of admitted calls: 1 to 64 letters, digits and
+   * `_.:/-`. Default: the fields do not show it. @since 0.2
+   */
+  readonly policy?: string;
   /** Words the refusal. `retryAfterSeconds`: whole seconds, at least 1, after which one call would be admitted. */
   refuse(retryAfterSeconds: number): GatewayError;
 }

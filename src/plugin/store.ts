@@ -64,7 +64,17 @@ export type StoreClaim =
 
 export type Admission =
   /** `reservation` is undefined when there was no spend claim. */
-  | { readonly admitted: true; readonly reservation: Reservation | undefined }
+  | {
+      readonly admitted: true;
+      readonly reservation: Reservation | undefined;
+      /**
+       * The rate windows with this call counted, two numbers for each rate claim in the order of `claims`: calls that
+       * the window would still admit, and milliseconds until its oldest call ceases to count, so that one more place is
+       * free. Answered to clients in the `RateLimit` fields. undefined: no rate claim, or the store cannot say.
+       * @since 0.2
+       */
+      readonly windows?: readonly number[] | undefined;
+    }
   | {
       readonly admitted: false;
       /** Index into `claims` of the one refused; "unavailable": the store cannot say, and the config says to refuse. */

@@ -82,17 +82,24 @@ export class RateTable {
     return { refused, retryAfterSeconds: Math.max(1, Math.ceil(longestMs / 1000)) };
   }
 
-  /** Counts the call that `check` has just let pass, once in each of its windows. */
-  record(claims: readonly StoreClaim[], nowMs: number): void {
+  /**
+   * Counts the call that `check` has just admitted, once in each of its windows. Returns `Admission.windows`.
+   */
+  record(claims: readonly StoreClaim[], nowMs: number): number[] | undefined {
+    let windows: number[] | undefined;
     for (let index = 0; index < claims.length; index += 1) {
       const claim = claims[index];
       if (claim?.kind !== "rate") continue;
       const window = this.#found[index] ?? this.#obtain(claim);
       this.#found[index] = window;
-      if (this.#found.indexOf(window) < index) continue;
-      window.add(nowMs, claim.limit);
-      this.#lanes.get(claim.windowMs)?.byUse.use(window);
+      if (this.#found.indexOf(window) === index) {
+        window.add(nowMs, claim.limit);
+        this.#lanes.get(claim.windowMs)?.byUse.use(window);
+      }
+      windows ??= [];
+      windows.push(Math.max(0, claim.limit - window.calls), window.freesAtMs - nowMs);
     }
+    return windows;
   }
 
   /** Forgets every window. */

@@ -29,6 +29,16 @@ export class RateWindow implements Linked<RateWindow> {
     this.windowMs = windowMs;
   }
 
+  /** Calls that count. */
+  get calls(): number {
+    return this.#calls;
+  }
+
+  /** When the oldest call ceases to count. */
+  get freesAtMs(): number {
+    return this.#runs === 0 ? Number.NEGATIVE_INFINITY : this.#at(0) + this.windowMs;
+  }
+
   /** When the last call ceases to count. */
   get idleAtMs(): number {
     return this.#runs === 0 ? Number.NEGATIVE_INFINITY : this.#at(this.#runs - 1) + this.windowMs;

@@ -65,8 +65,9 @@ export class Tables {
     if (tooFast !== undefined) return { admitted: false, spentNanoUsd: 0, ...tooFast };
     const overBudget = this.ledger.check(claims, this.#clock.nowMs(), monotonicMs);
     if (overBudget !== undefined) return { admitted: false, retryAfterSeconds: 0, ...overBudget };
-    this.rates.record(claims, monotonicMs);
+    const windows = this.rates.record(claims, monotonicMs);
     const reservation = this.ledger.reserve(callId, claims);
+    if (windows !== undefined) return { admitted: true, reservation, windows };
     return reservation === undefined ? ADMITTED_UNRESERVED : { admitted: true, reservation };
   }
 

@@ -21,6 +21,7 @@ import { runRequest } from "../pipeline/run.ts";
 import type { ConfigRef, GatewayError, ProjectRef, Random, Scope, Surface } from "../plugin/index.ts";
 import { isGatewayError, isPromise, reject } from "../plugin/index.ts";
 import type { AuthFailures } from "./auth-failures.ts";
+import { rateHeaders } from "./rate-headers.ts";
 
 /** One configuration in use. Held by each call from its arrival to its end. */
 export interface Generation {
@@ -145,6 +146,7 @@ export class Visit {
     if (dropped !== undefined)
       headers.push("X-Sluice-Warnings", dropped.map((field) => `dropped:${field}`).join(", "));
     if (this.call.sessionId !== undefined) headers.push("X-Session-Id", this.call.sessionId);
+    if (this.call.windows !== undefined) headers.push(...rateHeaders(this.call, this.call.windows));
     return headers;
   }
 

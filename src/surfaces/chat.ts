@@ -64,7 +64,7 @@ class ChatReply implements Reply {
   }
 
   events(): EventOutlet {
-    return (this.#events = new EventStream(this.#visit.res, this.#visit.headers()));
+    return (this.#events = new EventStream(this.#visit.res, () => this.#visit.headers()));
   }
 }
 

@@ -29,7 +29,7 @@ export interface RpcExchange<Caller> {
 export function serveRpc<Caller>(exchange: RpcExchange<Caller>): void {
   const { server, caller, req, res, bytes, headers, session } = exchange;
   const takesEvents = req.headers.accept?.includes("text/event-stream") === true;
-  const stream = takesEvents ? new EventStream(res, headers) : undefined;
+  const stream = takesEvents ? new EventStream(res, () => headers) : undefined;
   const notify = (notification: JsonMap): void => {
     // Progress that a slow client has no room for is left out: the next report says more.
     if (!res.writableNeedDrain && !res.writableEnded && !res.destroyed) stream?.write(event(notification));

@@ -230,8 +230,9 @@ export class ProxyExchange {
     const isChunked = req.httpVersion === "1.1" && answer.headers["content-length"] === undefined;
     const mayTrail = isChunked && req.method !== "HEAD" && status !== 204 && status !== 304;
     const reason = REASON_PHRASE.test(statusMessage) ? statusMessage : "";
+    const own = this.#visit.headers();
     try {
-      res.writeHead(status, reason, [...answerHeaders(answer, mayTrail), ...this.#visit.headers()]);
+      res.writeHead(status, reason, [...answerHeaders(answer, mayTrail, own), ...own]);
     } catch {
       // Node keeps the reason phrase of a head that it has not written, and refuses the next head for it.
       res.statusMessage = "";

@@ -3,6 +3,7 @@
  * alone, to the gateway, or to the endpoint's own headers does not. Framing is never copied: it is told anew.
  */
 import type { IncomingMessage } from "node:http";
+import { RATE_HEADER_NAMES } from "./rate-headers.ts";
 
 /** Of one connection alone (RFC 9110, section 7.6.1), and what frames a message on it. */
 const HOP_BY_HOP = [
@@ -86,9 +87,16 @@ function requestFraming({ method = "", headers }: IncomingMessage): string[] {
   return WITH_BODY.has(method) ? [...wants, "Content-Length", "0"] : wants;
 }
 
-/** Headers of the answer. `isChunked`: it goes out in chunks, so that trailers may follow. */
-export function answerHeaders(answer: IncomingMessage, isChunked: boolean): string[] {
-  const raw = withoutNames(answer.rawHeaders, ANSWER_DROPS, namedByConnection(answer));
+/**
+ * Headers of the answer. `isChunked`: it goes out in chunks, so that trailers may follow. `own`: the gateway's, whose rate
+ * limit fields replace the upstream's.
+ */
+export function answerHeaders(answer: IncomingMessage, isChunked: boolean, own: readonly string[]): string[] {
+  const isLimited = own.includes("RateLimit");
+  const replaced = isLimited
+    ? [...RATE_HEADER_NAMES, ...namedByConnection(answer)]
+    : namedByConnection(answer);
+  const raw = withoutNames(answer.rawHeaders, ANSWER_DROPS, replaced);
   const out = raw.filter((_, n) => !setsConsoleCookie(raw[n & ~1] ?? "", raw[n | 1] ?? ""));
   for (let n = 0; n < out.length; n += 2) {
     // The gateway's own stands under that name, in every answer and in the log; the upstream's is kept beside it.

@@ -47,7 +47,7 @@ export function serveEmbeddings(visit: Visit): void {
       whole: (_x, result, usage) => visit.answer(200, embeddingsOf(result, usage, input.base64)),
       refuse: (_x, error) => visit.sendError(error),
       // Nobody asked for events.
-      events: () => new EventStream(visit.res, visit.headers()),
+      events: () => new EventStream(visit.res, () => visit.headers()),
     });
   });
 }
@@ -113,7 +113,7 @@ class CompletionEvents extends EventStream {
   readonly #usageEvent: boolean;
 
   constructor(visit: Visit, usageEvent: boolean) {
-    super(visit.res, visit.headers(), visit.errorBody);
+    super(visit.res, () => visit.headers(), visit.errorBody);
     this.#usageEvent = usageEvent;
   }
 

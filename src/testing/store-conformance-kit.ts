@@ -23,7 +23,7 @@ export async function admitted(
   store: StateStore,
   claims: readonly StoreClaim[],
   callId = "call",
-): Promise<Admission> {
+): Promise<Admission & { readonly admitted: true }> {
   const answer = await store.admit(callId, claims);
   assert.ok(answer.admitted, `refused: ${JSON.stringify(answer)}`);
   return answer;

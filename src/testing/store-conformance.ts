@@ -30,6 +30,7 @@ export function storeConformance(name: string, make: MakeStore): void {
   describe(`${name} store`, () => {
     const on = withStore(make);
     windowPromises(on);
+    remainingPromises(on);
     limitChangePromises(on);
     retryPromises(on);
     capPromises(on);
@@ -111,10 +112,27 @@ function windowPromises(on: On): void {
 
   on("a call without claims is admitted", async (store) => {
     assert.deepEqual(await store.admit("none", []), { admitted: true, reservation: undefined });
-    assert.deepEqual(await store.admit("rates", [rate("only", 1)]), {
-      admitted: true,
-      reservation: undefined,
-    });
+    const { reservation } = await admitted(store, [rate("only", 1)]);
+    assert.equal(reservation, undefined);
+  });
+}
+
+function remainingPromises(on: On): void {
+  on("an admission says what its windows have left, where the driver says so", async (store, clock) => {
+    const claims = [rate("left", 3), spend("left", 1), rate("left", 9, HOUR_MS)];
+    const isSaid = (await admitted(store, [rate("said", 1)])).windows !== undefined;
+    const windowsNow = async () => (await admitted(store, claims)).windows;
+    const said = (windows: readonly number[]) => (isSaid ? windows : undefined);
+    assert.deepEqual(await windowsNow(), said([2, MINUTE_MS, 8, HOUR_MS]));
+    clock.advance(20_500);
+    assert.deepEqual(await windowsNow(), said([1, 39_500, 7, HOUR_MS - 20_500]));
+    assert.deepEqual(await windowsNow(), said([0, 39_500, 6, HOUR_MS - 20_500]));
+    clock.advance(39_500);
+    // The first call is gone from the minute; the next place is that of the two that came at 20.5 s.
+    assert.deepEqual(await windowsNow(), said([0, 20_500, 5, HOUR_MS - 60_000]));
+    const twice = [rate("twice", 2), rate("twice", 2)];
+    assert.deepEqual((await admitted(store, twice)).windows, said([1, MINUTE_MS, 1, MINUTE_MS]));
+    assert.equal((await admitted(store, [spend("none", 1)])).windows, undefined);
   });
 }
 

@@ -107,6 +107,7 @@ test("every decision is the naive one, while reloads change limits and caps", ()
           assert.deepEqual(answer, expected);
           continue;
         }
+        assert.deepEqual(answer.windows, expected.windows);
         assert.ok(answer.reservation !== undefined);
         if (end === "settle") store.settle(answer.reservation, cost);
         if (end === "release") store.release(answer.reservation);

@@ -9,6 +9,7 @@ export interface NaiveAdmission {
   readonly refused: number;
   readonly retryAfterSeconds: number;
   readonly spentNanoUsd: number;
+  readonly windows?: readonly number[];
 }
 
 const ADMITTED: NaiveAdmission = { admitted: true, refused: -1, retryAfterSeconds: 0, spentNanoUsd: 0 };
@@ -48,7 +49,11 @@ export class NaiveStore {
       if (claim.kind === "rate") this.#times.set(claim.key, [...this.times(claim.key), nowMs]);
       else this.spend(claim.key, claim.estimateNanoUsd);
     }
-    return ADMITTED;
+    const windows = rates.flatMap((claim) => {
+      const counted = this.times(claim.key).filter((time) => time > nowMs - claim.windowMs);
+      return [claim.limit - counted.length, Math.min(...counted) + claim.windowMs - nowMs];
+    });
+    return { ...ADMITTED, windows };
   }
 
   times(key: string): readonly number[] {

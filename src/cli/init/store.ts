@@ -51,6 +51,11 @@ function makeStore({ clock, random, maxSessions }: StoreHost): StateStore {
     const oldest = within[within.length - limit];
     return oldest === undefined ? 0 : oldest + windowMs - clock.nowMs();
   };
+  /** What clients are told of a window that has just counted a call. */
+  const windowOf = ({ key, limit, windowMs }: Rate): readonly [remaining: number, freeInMs: number] => {
+    const counted = times.get(key) ?? [];
+    return [Math.max(0, limit - counted.length), (counted[0] ?? 0) + windowMs - clock.nowMs()];
+  };
   const end = ({ entries, month }: Reservation, costNanoUsd: number): void => {
     for (const { key, estimateNanoUsd } of entries) {
       const sum = sumOf(key, month);
@@ -89,7 +94,12 @@ function makeStore({ clock, random, maxSessions }: StoreHost): StateStore {
           entries.push({ key: claim.key, estimateNanoUsd: claim.estimateNanoUsd });
         }
       }
-      return { admitted: true, reservation: entries.length === 0 ? undefined : { callId, month, entries } };
+      const windows = claims.flatMap((claim) => (claim.kind === "rate" ? windowOf(claim) : []));
+      return {
+        admitted: true,
+        reservation: entries.length === 0 ? undefined : { callId, month, entries },
+        ...(windows.length > 0 && { windows }),
+      };
     },
     // A store that outlives its process settles here what a dead one left open.
     renew() {},

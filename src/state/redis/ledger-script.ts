@@ -252,7 +252,10 @@ local function sweepWindows()
 end
 `;
 
-/** Answers 1, -1 for data lost and not confirmed, or `{index of the claim refused, ms to wait, nano-dollars spent}`. */
+/**
+ * Answers 1 for an admission without rates, `{-1, ...windows}` for one with them (see `Admission.windows`), -1 for data
+ * lost and not confirmed, or `{index of the claim refused, ms to wait, nano-dollars spent}`.
+ */
 const ADMIT = `
 local isDenied = lost and ask.deny
 
@@ -283,10 +286,18 @@ local function admit(id, rates, spends, entries)
     if not counted[window] then count(window, rate[5]) end
     counted[window] = true
   end
-  if #entries == 0 then return 1 end
-  for _, entry in ipairs(entries) do change(sumOf(month, entry[1]), 0, tonumber(entry[2])) end
-  remember(id, { 'open', month, entries }, now + ${LEASE_MS})
-  return 1
+  if #entries > 0 then
+    for _, entry in ipairs(entries) do change(sumOf(month, entry[1]), 0, tonumber(entry[2])) end
+    remember(id, { 'open', month, entries }, now + ${LEASE_MS})
+  end
+  if #rates == 0 then return 1 end
+  local admission = { -1 }
+  for _, rate in ipairs(rates) do
+    local window = windowOf(rate[2], rate[4])
+    admission[#admission + 1] = math.max(0, rate[3] - window.calls)
+    admission[#admission + 1] = window.first.ms + window.windowMs - now
+  end
+  return admission
 end
 
 for _, one in ipairs(ask.restores) do restore(one[1], one[2], one[3]) end

@@ -40,6 +40,8 @@ const LAPSES_PER_SWEEP = 256;
 const RETRY_MS = 1000;
 /** Times that one admission is sent: each time but the last, data was lost. */
 const TRIES_MAX = 3;
+/** Begins the verdict of the script on an admission that has rate windows; a refusal begins with an index. */
+const ADMITTED = -1;
 /** The verdict of the script on an admission after a loss of data that nobody has confirmed. */
 const DENIED = -1;
 /** Between two log lines about calls beyond ADMITS_MAX. */
@@ -290,18 +292,21 @@ export class RedisLedger {
 
   #decided({ callId, ask, resolve }: Waiting, epoch: string, month: unknown, verdict: unknown): void {
     this.#admitting -= 1;
-    if (verdict === DENIED) resolve(UNAVAILABLE);
-    else if (Array.isArray(verdict)) {
-      const [refused, waitMs, spentNanoUsd] = verdict.map(Number);
+    if (verdict === DENIED) return resolve(UNAVAILABLE);
+    const numbers = Array.isArray(verdict) ? verdict.map(Number) : [ADMITTED];
+    const [first, waitMs, spentNanoUsd] = numbers;
+    const windows = numbers.length > 1 ? numbers.slice(1) : undefined;
+    if (first !== ADMITTED) {
       const retryAfterSeconds = waitMs === 0 ? 0 : Math.max(1, Math.ceil((waitMs ?? 0) / 1000));
-      resolve({ admitted: false, refused: refused ?? 0, retryAfterSeconds, spentNanoUsd: spentNanoUsd ?? 0 });
-    } else if (ask[3].length === 0) resolve(UNRESERVED);
+      resolve({ admitted: false, refused: first ?? 0, retryAfterSeconds, spentNanoUsd: spentNanoUsd ?? 0 });
+    } else if (ask[3].length === 0)
+      resolve(windows === undefined ? UNRESERVED : { admitted: true, reservation: undefined, windows });
     else {
       const isLost = epoch !== this.#options.continuity.epoch;
       const reservation = new HeldReservation(callId, ask, String(month), isLost ? "asked" : { epoch });
       this.#open.set(reservation.id, reservation);
       if (isLost) this.#restores.push(reservation);
-      resolve({ admitted: true, reservation });
+      resolve({ admitted: true, reservation, ...(windows !== undefined && { windows }) });
     }
   }
 
