@@ -2,7 +2,7 @@
  * A linear model of what prompt injections read like: weights of hashed character n-grams, words and word pairs, added
  * up over a sliding window. Training (scripts/train-injection.ts) and judging read a text through this one file.
  */
-import { plainText } from "./plain-text.ts";
+import { isAscii, plainText } from "./plain-text.ts";
 
 /** Buckets that features are hashed into, as a power of two. */
 export const BUCKET_BITS = 17;
@@ -46,10 +46,17 @@ const symbols = new Uint8Array(HISTORY + SEGMENT_CHARACTERS + 1);
 /** A word ends at most at every second symbol, and fills a bucket for itself and one for its pair. */
 const wordBuckets = new Uint32Array(SEGMENT_CHARACTERS + 2);
 const wordEnds = new Uint32Array(BLOCKS_MAX);
+/** Whether the segment has letters of other scripts than Latin. */
+let hasOtherScripts = false;
 
 /** Characters are copied out of the text first: reading them from there is faster than from the string. */
 const copy = Buffer.alloc(2 * (SEGMENT_CHARACTERS + 1));
 const codes = new Uint16Array(copy.buffer, copy.byteOffset, SEGMENT_CHARACTERS + 1);
+/** The segment, a byte for each character: ASCII as it is, of another segment the symbols. */
+const byteCopy = Buffer.alloc(SEGMENT_CHARACTERS + 1);
+const bytes = new Uint8Array(byteCopy.buffer, byteCopy.byteOffset, byteCopy.length);
+const asciiSymbols = symbolTable.slice(0, 256);
+const sameSymbols = Uint8Array.from({ length: 256 }, (_, symbol) => symbol);
 
 /** A block of the segment that is being read: ranges of `symbols` (from HISTORY on) and `wordBuckets`. */
 export interface Block {
@@ -61,53 +68,85 @@ export interface Block {
 
 /** Calls `visit` for each block of each segment; `isFirst`: no block of its segment comes before it. */
 export function readBlocks(text: string, visit: (block: Block, isFirst: boolean) => void): void {
+  readSegments(text, (count) => {
+    for (let block = 0; block * BLOCK_SYMBOLS < count; block++) {
+      const from = block * BLOCK_SYMBOLS;
+      const to = Math.min(count, from + BLOCK_SYMBOLS);
+      const wordsFrom = block === 0 ? 0 : (wordEnds[block - 1] ?? 0);
+      visit({ from, to, wordsFrom, wordsTo: wordEnds[block] ?? 0 }, block === 0);
+    }
+  });
+}
+
+/** Fills the buffers from one segment after another; `visit` gets the number of symbols, at least 1. */
+function readSegments(text: string, visit: (count: number) => void): void {
   const plain = plainText(text);
+  if (plain.length <= SEGMENT_CHARACTERS) return visit(readSegment(plain));
   const step = SEGMENT_CHARACTERS - OVERLAP_CHARACTERS;
   for (let from = 0; from === 0 || from + OVERLAP_CHARACTERS < plain.length; from += step) {
-    const count = readSegment(
-      from === 0 && plain.length <= SEGMENT_CHARACTERS ? plain : plain.slice(from, from + SEGMENT_CHARACTERS),
-    );
-    for (let block = 0; block * BLOCK_SYMBOLS < count; block++) {
-      const start = block * BLOCK_SYMBOLS;
-      const to = Math.min(count, start + BLOCK_SYMBOLS);
-      const wordsFrom = block === 0 ? 0 : (wordEnds[block - 1] ?? 0);
-      visit({ from: start, to, wordsFrom, wordsTo: wordEnds[block] ?? 0 }, block === 0);
-    }
+    visit(readSegment(plain.slice(from, from + SEGMENT_CHARACTERS)));
   }
 }
 
-/** Fills the buffers from a text; the number of its symbols, at least 1. */
 function readSegment(text: string): number {
+  const { length } = text;
+  if (isAscii(text)) {
+    byteCopy.write(text, "latin1");
+    hasOtherScripts = false;
+    // A blank after the end closes the last word.
+    bytes[length] = 32;
+    return readSymbols(length, asciiSymbols);
+  }
   copy.write(text, "utf16le");
-  // A blank after the end closes the last word.
-  codes[text.length] = 32;
-  let count = 0;
-  let wordCount = 0;
-  let last = 1;
-  let word = 0;
-  let wordBefore = 0;
-  let blockEnd = BLOCK_SYMBOLS;
-  for (let i = 0; i <= text.length; i++) {
+  hasOtherScripts = false;
+  for (let i = 0; i < length; i++) {
     const symbol = symbolOf(codes[i] ?? 0);
+    if (symbol >= OTHER_SCRIPTS) hasOtherScripts = true;
+    bytes[i] = symbol;
+  }
+  bytes[length] = 0;
+  return readSymbols(length, sameSymbols);
+}
+
+/**
+ * Fills the buffers from `bytes`, whose symbols `table` has. Runs for every character of every call: buffers are taken
+ * into constants of the function, which V8 does not read again for each character.
+ */
+function readSymbols(length: number, table: Uint8Array): number {
+  const from = bytes;
+  const to = symbols;
+  const buckets = wordBuckets;
+  const ends = wordEnds;
+  let at = HISTORY;
+  let last = 1;
+  let wordCount = 0;
+  let wordBefore = 0;
+  let block = 0;
+  let blockEnd = HISTORY + BLOCK_SYMBOLS;
+  for (let i = 0; i <= length; i++) {
+    let symbol = table[from[i] ?? 0] ?? 0;
+    let word = 0;
+    // Letters, digits and apostrophes. The blank after the end is none of them.
+    while ((symbol - 1) >>> 0 < APOSTROPHE || symbol >= OTHER_SCRIPTS) {
+      to[at++] = symbol;
+      word = (Math.imul(word ^ symbol, 0x01000193) + symbol) | 0;
+      last = symbol;
+      symbol = table[from[++i] ?? 0] ?? 0;
+    }
     if (symbol === 0 && last === 0) continue;
     last = symbol;
-    if (count === blockEnd) {
-      wordEnds[count / BLOCK_SYMBOLS - 1] = wordCount;
-      blockEnd += BLOCK_SYMBOLS;
-    }
-    symbols[HISTORY + count++] = symbol;
-    if ((symbol > 0 && symbol <= APOSTROPHE) || symbol >= OTHER_SCRIPTS) {
-      word = (Math.imul(word ^ symbol, 0x01000193) + symbol) | 0;
-    } else if (word !== 0) {
+    // A word belongs to the block of the symbol that ends it.
+    for (; at >= blockEnd; blockEnd += BLOCK_SYMBOLS) ends[block++] = wordCount;
+    to[at++] = symbol;
+    if (word !== 0) {
       const hash = mixed(word);
-      wordBuckets[wordCount++] = bucketOf(hash ^ 0x7777);
-      wordBuckets[wordCount++] = bucketOf(Math.imul(wordBefore, 31) ^ hash ^ 0x8888);
+      buckets[wordCount++] = bucketOf(hash ^ 0x7777);
+      buckets[wordCount++] = bucketOf(Math.imul(wordBefore, 31) ^ hash ^ 0x8888);
       wordBefore = hash;
-      word = 0;
     }
   }
-  wordEnds[Math.ceil(count / BLOCK_SYMBOLS) - 1] = wordCount;
-  return count;
+  ends[block] = wordCount;
+  return at - HISTORY;
 }
 
 /** Buckets of a block's words and of the n-grams that end with its symbols. */
@@ -143,55 +182,70 @@ const WORD_SCORE_MIN = -0.75;
 
 /** Log-odds that the most suspicious window of the text, a block and the one before it, is an injection. */
 export function injectionLogit(model: InjectionModel, text: string): number {
-  const { weights, scale, bias } = model;
   let best = LOGIT_UNSEEN;
-  let before = EMPTY_BLOCK;
-  let wordsBefore = 0;
-  /** Of the n-grams of the block before; NaN: they were not looked at. */
-  let gramsBefore = 0;
-  readBlocks(text, (block, isFirst) => {
-    if (isFirst) {
-      before = EMPTY_BLOCK;
-      wordsBefore = 0;
-      gramsBefore = 0;
-    }
-    let grams = Number.NaN;
-    const words = wordSum(block, weights);
-    const both = words + wordsBefore;
-    const count = block.to - before.from + block.wordsTo - before.wordsFrom;
-    if ((both * scale) / Math.sqrt(count) >= WORD_SCORE_MIN || hasOtherScripts(before.from, block.to)) {
-      grams = gramSum(block.from, block.to, weights);
-      if (Number.isNaN(gramsBefore)) gramsBefore = gramSum(before.from, before.to, weights);
-      best = Math.max(best, windowScore(bias, (both + grams + gramsBefore) * scale, count));
-    }
-    before = block;
-    wordsBefore = words;
-    gramsBefore = grams;
+  readSegments(text, (count) => {
+    best = Math.max(best, segmentLogit(model, count));
   });
   return best;
 }
 
-const EMPTY_BLOCK: Block = { from: 0, to: 0, wordsFrom: 0, wordsTo: 0 };
 /** Of a text in which no window was looked at closely. */
 const LOGIT_UNSEEN = -5;
 
-function wordSum({ wordsFrom, wordsTo }: Block, weights: Int8Array): number {
+/** The same of the segment in the buffers, which has `count` symbols. Without an object for each block: it is run for every call. */
+function segmentLogit({ weights, scale, bias }: InjectionModel, count: number): number {
+  let best = LOGIT_UNSEEN;
+  /** Where the block before begins, in symbols and in words. */
+  let before = 0;
+  let wordsBefore = 0;
+  let wordsFrom = 0;
+  let wordSumBefore = 0;
+  /** Of the n-grams of the block before; NaN: they were not looked at. */
+  let gramSumBefore = 0;
+  for (let from = 0; from < count; from += BLOCK_SYMBOLS) {
+    const to = Math.min(count, from + BLOCK_SYMBOLS);
+    const wordsTo = wordEnds[from / BLOCK_SYMBOLS] ?? 0;
+    const words = wordSum(wordsFrom, wordsTo, weights);
+    const both = words + wordSumBefore;
+    const features = to - before + wordsTo - wordsBefore;
+    let grams = Number.NaN;
+    if (
+      (both * scale) / Math.sqrt(features) >= WORD_SCORE_MIN ||
+      (hasOtherScripts && isOfOtherScripts(before, to))
+    ) {
+      grams = gramSum(from, to, weights);
+      if (Number.isNaN(gramSumBefore)) gramSumBefore = gramSum(before, from, weights);
+      best = Math.max(best, windowScore(bias, (both + grams + gramSumBefore) * scale, features));
+    }
+    before = from;
+    wordsBefore = wordsFrom;
+    wordsFrom = wordsTo;
+    wordSumBefore = words;
+    gramSumBefore = grams;
+  }
+  return best;
+}
+
+function wordSum(from: number, to: number, weights: Int8Array): number {
+  const buckets = wordBuckets;
   let sum = 0;
-  for (let i = wordsFrom; i < wordsTo; i++) sum += weights[wordBuckets[i] ?? 0] ?? 0;
+  for (let i = from; i < to; i++) sum = (sum + (weights[buckets[i] ?? 0] ?? 0)) | 0;
   return sum;
 }
 
 function gramSum(from: number, to: number, weights: Int8Array): number {
+  const read = symbols;
   let sum = 0;
-  let gram = ((symbols[from] ?? 0) << 16) | ((symbols[from + 1] ?? 0) << 8) | (symbols[from + 2] ?? 0);
-  for (let i = from; i < to; i++) {
-    gram = (gram << 8) | (symbols[HISTORY + i] ?? 0);
-    sum += weights[bucketOf(gram)] ?? 0;
+  let gram = ((read[from] ?? 0) << 16) | ((read[from + 1] ?? 0) << 8) | (read[from + 2] ?? 0);
+  for (let i = from + HISTORY; i < to + HISTORY; i++) {
+    gram = (gram << 8) | (read[i] ?? 0);
+    sum = (sum + (weights[bucketOf(gram)] ?? 0)) | 0;
   }
   return sum;
 }
 
-function hasOtherScripts(from: number, to: number): boolean {
+/** Whether any symbol of the range is a letter of another script. */
+function isOfOtherScripts(from: number, to: number): boolean {
   for (let i = HISTORY + from; i < HISTORY + to; i++) if ((symbols[i] ?? 0) >= OTHER_SCRIPTS) return true;
   return false;
 }
