@@ -11,8 +11,10 @@ const SIDE_CHARACTERS_MAX = 8192;
 export class AdjacentTexts {
   readonly #sideCharacters: number;
   #role: Role | undefined;
-  /** End of the texts of the role so far. */
+  /** End of the texts of the role before `#last`. */
   #before = "";
+  /** Newest text of the role: joined with those before it only when another one follows, which most calls do not have. */
+  #last = "";
 
   constructor({ window }: Guardrail) {
     const longest = typeof window === "number" ? window : SIDE_CHARACTERS_MAX;
@@ -21,19 +23,19 @@ export class AdjacentTexts {
 
   /** A message begins. Another role than before ends the row. */
   enter(role: Role): void {
-    if (role !== this.#role) this.#before = "";
+    if (role !== this.#role) this.forget();
     this.#role = role;
   }
 
   /** The seam between the texts before this one and this one; undefined: there is none. */
   seam(next: JudgedText): JudgedText | undefined {
     if (next.isMessageText !== true) return undefined;
-    const { text } = next;
-    const before = this.#before;
-    // Of several short messages each is part of the seam.
-    this.#before = endOf(before === "" ? text : `${before}\n${text}`, this.#sideCharacters);
-    const beginning = beginningOf(text, this.#sideCharacters);
-    if (before === "" || beginning === "") return undefined;
+    const before = this.#textsBefore();
+    this.#before = before;
+    this.#last = next.text;
+    if (before === "") return undefined;
+    const beginning = beginningOf(next.text, this.#sideCharacters);
+    if (beginning === "") return undefined;
     const joined = `${before}\n${beginning}`;
     // Edits would have to be split between two messages: what is masked is masked in each of them alone.
     return {
@@ -44,9 +46,17 @@ export class AdjacentTexts {
     };
   }
 
+  /** Of several short messages each is part of the seam. */
+  #textsBefore(): string {
+    if (this.#before === "" && this.#last === "") return "";
+    const all = this.#before === "" ? this.#last : `${this.#before}\n${this.#last}`;
+    return endOf(all, this.#sideCharacters);
+  }
+
   /** The last text does not go on: nothing is joined with it. */
   forget(): void {
     this.#before = "";
+    this.#last = "";
   }
 }
 

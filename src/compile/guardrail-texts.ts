@@ -45,7 +45,9 @@ export class MessageDraft {
         }),
       );
     } else for (const [n, part] of content.entries()) this.#addPart(texts, part, n);
-    for (const [n, call] of (toolCalls ?? []).entries()) texts.push(this.#argumentsText(call, n));
+    toolCalls?.forEach((call, n) => {
+      texts.push(this.#argumentsText(call, n));
+    });
     const name = extra?.["name"];
     if (typeof name === "string") {
       texts.push(
@@ -95,19 +97,35 @@ export class MessageDraft {
 
 /** A text that is judged as it stands. */
 export function plainText(source: string, put: (text: string) => void): JudgedText {
-  return {
-    source,
-    text: source,
-    edit(edits) {
-      put(edited(source, edits));
-      return undefined;
-    },
-    withhold: put,
-  };
+  return new PlainText(source, put, false);
 }
 
 function messageText(source: string, put: (text: string) => void): JudgedText {
-  return { ...plainText(source, put), isMessageText: true };
+  return new PlainText(source, put, true);
+}
+
+/** A class, since each guardrail makes one for each text of a call: spreading an object costs ten times as much. */
+class PlainText implements JudgedText {
+  readonly source: string;
+  readonly text: string;
+  readonly isMessageText: boolean;
+  readonly #put: (text: string) => void;
+
+  constructor(source: string, put: (text: string) => void, isMessageText: boolean) {
+    this.source = source;
+    this.text = source;
+    this.isMessageText = isMessageText;
+    this.#put = put;
+  }
+
+  edit(edits: readonly Edit[]): undefined {
+    this.#put(edited(this.source, edits));
+    return undefined;
+  }
+
+  withhold(notice: string): void {
+    this.#put(notice);
+  }
 }
 
 /** JSON, judged as what it says; read only when it has to be judged. */

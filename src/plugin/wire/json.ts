@@ -14,6 +14,8 @@ export function parseJson(text: string): unknown {
 
 /** Whether JSON nests deeper than JSON_DEPTH_MAX levels. Linear; of text that is not JSON the result says nothing. @since 0.2 */
 export function nestsTooDeep(text: string): boolean {
+  // Each level takes two brackets.
+  if (text.length <= 2 * JSON_DEPTH_MAX) return false;
   // Most texts have fewer brackets than that in all.
   if (countUpTo(text, "[", JSON_DEPTH_MAX) + countUpTo(text, "{", JSON_DEPTH_MAX) <= JSON_DEPTH_MAX)
     return false;
