@@ -46,6 +46,13 @@ const symbols = new Uint8Array(HISTORY + SEGMENT_CHARACTERS + 1);
 /** A word ends at most at every second symbol, and fills a bucket for itself and one for its pair. */
 const wordBuckets = new Uint32Array(SEGMENT_CHARACTERS + 2);
 const wordEnds = new Uint32Array(BLOCKS_MAX);
+/** Hash of each word, and where in `symbols` the symbol that ends it is. */
+const wordHashes = new Int32Array(SEGMENT_CHARACTERS / 2 + 2);
+const wordPlaces = new Uint32Array(SEGMENT_CHARACTERS / 2 + 2);
+/** -1 for symbols of words: letters, digits and apostrophes. */
+const wordMasks = Int8Array.from({ length: 256 }, (_, symbol) =>
+  (symbol > 0 && symbol <= APOSTROPHE) || symbol >= OTHER_SCRIPTS ? -1 : 0,
+);
 /** Whether the segment has letters of other scripts than Latin. */
 let hasOtherScripts = false;
 
@@ -109,44 +116,53 @@ function readSegment(text: string): number {
 }
 
 /**
- * Fills the buffers from `bytes`, whose symbols `table` has. Runs for every character of every call: buffers are taken
- * into constants of the function, which V8 does not read again for each character.
+ * Fills the buffers from `bytes`, whose symbols `table` has; the number of symbols. Runs for every character of every
+ * call, so without a branch: where a word ends cannot be predicted. What may not count is written and overwritten.
  */
 function readSymbols(length: number, table: Uint8Array): number {
+  // V8 does not read constants of the function again for each character.
   const from = bytes;
   const to = symbols;
-  const buckets = wordBuckets;
-  const ends = wordEnds;
+  const masks = wordMasks;
+  const hashes = wordHashes;
+  const ends = wordPlaces;
   let at = HISTORY;
   let last = 1;
-  let wordCount = 0;
-  let wordBefore = 0;
+  let word = 0;
+  let words = 0;
+  for (let i = 0; i <= length; i++) {
+    const symbol = table[from[i] ?? 0] ?? 0;
+    const mask = masks[symbol] ?? 0;
+    to[at] = symbol;
+    hashes[words] = word;
+    ends[words] = at;
+    // 1 more where a word ends: `word` is not 0 and the symbol is of none.
+    words += ((word | -word) >>> 31) & ~mask;
+    word = ((Math.imul(word ^ symbol, 0x01000193) + symbol) | 0) & mask;
+    // Of blanks in a row the first counts.
+    at += ((symbol | last) + 255) >> 8;
+    last = symbol;
+  }
+  readWords(words, at);
+  return at - HISTORY;
+}
+
+/** Fills `wordBuckets` and `wordEnds`. `end`: where the symbols end. */
+function readWords(words: number, end: number): void {
+  let count = 0;
+  let before = 0;
   let block = 0;
   let blockEnd = HISTORY + BLOCK_SYMBOLS;
-  for (let i = 0; i <= length; i++) {
-    let symbol = table[from[i] ?? 0] ?? 0;
-    let word = 0;
-    // Letters, digits and apostrophes. The blank after the end is none of them.
-    while ((symbol - 1) >>> 0 < APOSTROPHE || symbol >= OTHER_SCRIPTS) {
-      to[at++] = symbol;
-      word = (Math.imul(word ^ symbol, 0x01000193) + symbol) | 0;
-      last = symbol;
-      symbol = table[from[++i] ?? 0] ?? 0;
-    }
-    if (symbol === 0 && last === 0) continue;
-    last = symbol;
+  for (let n = 0; n < words; n++) {
     // A word belongs to the block of the symbol that ends it.
-    for (; at >= blockEnd; blockEnd += BLOCK_SYMBOLS) ends[block++] = wordCount;
-    to[at++] = symbol;
-    if (word !== 0) {
-      const hash = mixed(word);
-      buckets[wordCount++] = bucketOf(hash ^ 0x7777);
-      buckets[wordCount++] = bucketOf(Math.imul(wordBefore, 31) ^ hash ^ 0x8888);
-      wordBefore = hash;
-    }
+    for (const at = wordPlaces[n] ?? 0; at >= blockEnd; blockEnd += BLOCK_SYMBOLS) wordEnds[block++] = count;
+    const hash = mixed(wordHashes[n] ?? 0);
+    wordBuckets[count++] = bucketOf(hash ^ 0x7777);
+    wordBuckets[count++] = bucketOf(Math.imul(before, 31) ^ hash ^ 0x8888);
+    before = hash;
   }
-  ends[block] = wordCount;
-  return at - HISTORY;
+  for (; end > blockEnd; blockEnd += BLOCK_SYMBOLS) wordEnds[block++] = count;
+  wordEnds[block] = count;
 }
 
 /** Buckets of a block's words and of the n-grams that end with its symbols. */
