@@ -30,8 +30,10 @@ export function parseUsd(text: string): Money | undefined {
 /** An amount as a plain decimal without trailing zeros: `0.00225`. */
 export function nanoUsdText(nanoUsd: number): string {
   const digits = String(nanoUsd).padStart(10, "0");
-  const fraction = digits.slice(-9).replace(/0+$/, "");
-  return fraction === "" ? digits.slice(0, -9) : `${digits.slice(0, -9)}.${fraction}`;
+  const point = digits.length - 9;
+  let end = digits.length;
+  while (end > point && digits[end - 1] === "0") end--;
+  return end === point ? digits.slice(0, point) : `${digits.slice(0, point)}.${digits.slice(point, end)}`;
 }
 
 /** Whether a number is an amount that sums can take exactly: whole, not negative, at most 2^53 - 1. */

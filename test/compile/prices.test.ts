@@ -28,10 +28,17 @@ const rates = (input: number, cached_input: number, cache_write: number, output:
   output,
 });
 
+/** What OpenAI multiplies its prices by for a service tier; Anthropic has a batch price only. */
+const OPENAI_TIERS = { batch: 0.5, fast: 2.5, flex: 0.5, priority: 2.5 };
+const ANTHROPIC_TIERS = { batch: 0.5 };
+const GOOGLE_TIERS = { batch: 0.5, flex: 0.5 };
+/** Nano-dollars of one web search. */
+const WEB_SEARCH = 10_000_000;
+
 test("a bundled price becomes nano-dollars a token, exactly", async () => {
   const config = await loaded(fileOf({}));
   assert.deepEqual(tariffs(config, ["openai", "gpt-5-mini"], ["mistral", "mistral-large-4"]), {
-    "openai/gpt-5-mini": [{ from_ms: 0, rates: rates(250, 25, 250, 2_000) }],
+    "openai/gpt-5-mini": [{ from_ms: 0, rates: rates(250, 25, 250, 2_000), tiers: OPENAI_TIERS }],
     "mistral/mistral-large-4": [{ from_ms: 0, rates: rates(700, 70, 700, 2_100) }],
   });
 });
@@ -42,22 +49,24 @@ test("long prompts and announced changes are in it", async () => {
     "anthropic/claude-haiku-5-5": [
       {
         from_ms: 0,
-        rates: rates(100, 10, 125, 500),
-        long: { above_tokens: 100_000, rates: rates(500, 50, 625, 2_500) },
+        rates: { ...rates(100, 10, 125, 500), cache_write_1h: 200 },
+        long: { above_tokens: 100_000, rates: { ...rates(500, 50, 625, 2_500), cache_write_1h: 1_000 } },
+        tiers: ANTHROPIC_TIERS,
+        web_search: WEB_SEARCH,
       },
     ],
     "google/gemini-4-argon": [
-      { from_ms: 0, rates: rates(2_000, 100, 2_000, 10_000) },
-      { from_ms: Date.UTC(2026, 11, 1), rates: rates(4_000, 200, 4_000, 20_000) },
+      { from_ms: 0, rates: rates(2_000, 100, 2_000, 10_000), tiers: GOOGLE_TIERS },
+      { from_ms: Date.UTC(2026, 11, 1), rates: rates(4_000, 200, 4_000, 20_000), tiers: GOOGLE_TIERS },
     ],
   });
 });
 
-test("`prices` win over the bundled table as a whole, tiers and changes too", async () => {
+test("`prices` win over the bundled rates, long prompts and changes; service tiers multiply them as well", async () => {
   const prices = [{ provider: "openai", model: "gpt-6-sol", input: 1, output: "3.5" }];
   const config = await loaded(fileOf({ root: { prices } }));
   assert.deepEqual(tariffs(config, ["openai", "gpt-6-sol"]), {
-    "openai/gpt-6-sol": [{ from_ms: 0, rates: rates(1_000, 1_000, 1_000, 3_500) }],
+    "openai/gpt-6-sol": [{ from_ms: 0, rates: rates(1_000, 1_000, 1_000, 3_500), tiers: OPENAI_TIERS }],
   });
 });
 
