@@ -28,6 +28,8 @@ import type {
   VerdictRecord,
 } from "../plugin/index.ts";
 import { STAGES } from "../plugin/index.ts";
+import { type PluginSite, runningPlugin } from "../plugin-guard/guard.ts";
+import { type CallbackGuard, guardedCallback, guardListeners } from "../plugin-guard/signal.ts";
 
 /** Before authenticate has accepted a token. */
 export const NO_TOKEN: TokenRef = Object.freeze({
@@ -166,6 +168,7 @@ export class Call implements Exchange {
   #slots: Map<symbol, unknown> | undefined = undefined;
   #abort: AbortController | undefined = undefined;
   #onCancel: (() => void) | undefined = undefined;
+  #onCancelSite: PluginSite | undefined = undefined;
   #stage = -1;
   #stageSinceMs = 0;
   /** Milliseconds by stage, in the order of STAGES; -1: it did not run. */
@@ -196,6 +199,7 @@ export class Call implements Exchange {
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
+      guardListeners(this.#abort.signal, this.#callbackGuard());
       if (this.cancelled !== undefined) this.#abort.abort(this.cancelled);
     }
     return this.#abort.signal;
@@ -203,6 +207,7 @@ export class Call implements Exchange {
 
   onCancel(run: (() => void) | undefined): void {
     this.#onCancel = run;
+    this.#onCancelSite = run === undefined ? undefined : runningPlugin();
     if (run !== undefined && this.cancelled !== undefined) this.#runCancel();
   }
 
@@ -211,16 +216,8 @@ export class Call implements Exchange {
     if (this.cancelled !== undefined || this.ended) return;
     this.cancelled = reason;
     this.deadlineMs = Math.min(this.deadlineMs, this.rt.clock.monotonicMs()) + END_MS;
-    try {
-      // Listeners of the signal are guarded by Node, which makes an uncaught exception of what they throw.
-      this.#abort?.abort(reason);
-      this.#runCancel();
-    } catch (thrown) {
-      this.rt.log.error(
-        { request_id: this.requestId, stage: STAGES[this.#stage] ?? "", err: thrown },
-        "code that was told of a cancelled call threw",
-      );
-    }
+    this.#abort?.abort(reason);
+    this.#runCancel();
     this.owner?.givenUp();
   }
 
@@ -254,7 +251,19 @@ export class Call implements Exchange {
 
   #runCancel(): void {
     const run = this.#onCancel;
-    this.#onCancel = undefined;
-    run?.();
+    const site = this.#onCancelSite;
+    this.onCancel(undefined);
+    if (run !== undefined) guardedCallback({ ...this.#callbackGuard(), site: () => site }, "onCancel", run)();
+  }
+
+  #callbackGuard(): CallbackGuard {
+    return { log: this.rt.log, call: this, site: () => runningPlugin() ?? this.#waitedSite() };
+  }
+
+  /** Code behind an `await` of a hook: probably that of the plugin which the call waits for. */
+  #waitedSite(): PluginSite | undefined {
+    if (this.waitsFor === undefined) return undefined;
+    const { stage, plugin } = this.waitsFor;
+    return { kind: "stage", plugin, hook: STAGES[stage] ?? "" };
   }
 }

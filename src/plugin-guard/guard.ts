@@ -40,21 +40,33 @@ export interface PluginGuard<R> {
 type Params = readonly unknown[] & { readonly length: 0 | 1 | 2 | 3 | 4 };
 type Run<R> = (a: unknown, b: unknown, c: unknown, d: unknown) => R;
 
+/** The plugin whose hook runs now, up to its first `await`. */
+let running: PluginSite | undefined;
+
+/** The plugin that calls this, as far as it can be known: undefined in code that runs after an `await`. */
+export function runningPlugin(): PluginSite | undefined {
+  return running;
+}
+
 /** `run`, guarded. */
 export function guarded<Args extends Params, R>(
   guard: PluginGuard<R>,
   run: (...args: Args) => MaybePromise<R>,
 ): (...args: Args) => MaybePromise<R>;
 export function guarded<R>(guard: PluginGuard<R>, run: Run<MaybePromise<R>>): Run<MaybePromise<R>> {
-  const { accepts, recover } = guard;
+  const { accepts, recover, site } = guard;
   return (a, b, c, d) => {
+    const outer = running;
     let answer: MaybePromise<R>;
     try {
+      running = site;
       answer = run(a, b, c, d);
       if (isPromise(answer)) return settled(guard, answer, a, b);
       if (accepts === undefined || accepts(answer, a, b)) return answer;
     } catch (thrown) {
       return recover(pluginFault(guard, thrown, a, b));
+    } finally {
+      running = outer;
     }
     return recover(pluginFault(guard, unexpected(answer), a, b));
   };
@@ -66,14 +78,18 @@ export function guardedSync<Args extends Params, R>(
   run: (...args: Args) => R,
 ): (...args: Args) => R;
 export function guardedSync<R>(guard: PluginGuard<R>, run: Run<R>): Run<R> {
-  const { accepts, recover } = guard;
+  const { accepts, recover, site } = guard;
   return (a, b, c, d) => {
+    const outer = running;
     let answer: R;
     try {
+      running = site;
       answer = run(a, b, c, d);
       if (accepts === undefined || accepts(answer, a, b)) return answer;
     } catch (thrown) {
       return recover(pluginFault(guard, thrown, a, b));
+    } finally {
+      running = outer;
     }
     ignoreRejection(answer);
     return recover(pluginFault(guard, unexpected(answer), a, b));

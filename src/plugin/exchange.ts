@@ -165,7 +165,11 @@ export interface Exchange {
   options: CallOptions | undefined;
   /** Id of the conversation when there is one. Set by stage prepare; shown as `meta.session_id`. */
   sessionId: string | undefined;
-  /** Aborted when the client leaves, the call times out or the gateway stops. Made at first use. */
+  /**
+   * Aborted when the client leaves, the call times out or the gateway stops. Made at first use.
+   * What a listener throws is logged with the plugin's name and harms nobody else; that holds for listeners of this
+   * signal alone, not for those of signals derived from it (`AbortSignal.any`).
+   */
   readonly signal: AbortSignal;
   /**
    * Runs `run` at most once, when the client leaves or the call times out: the cheap form of `signal`. Later calls

@@ -55,6 +55,34 @@ export function stageModule(name: string, hook: StageHook, way: Way): string {
     setup() { return { ${hooks[hook]} }; } };`;
 }
 
+/** Ways to listen for the end of a call, with a listener of this body. */
+export const LISTENERS: Readonly<Record<string, (body: string) => string>> = {
+  "signal.function": (body) => `x.signal.addEventListener("abort", () => { ${body} });`,
+  "signal.object": (body) =>
+    `x.signal.addEventListener("abort", { handleEvent() { ${body} } }, { once: true });`,
+  "signal.onabort": (body) => `x.signal.onabort = () => { ${body} };`,
+  "signal.later": (body) => `await null; x.signal.addEventListener("abort", () => { ${body} });`,
+  "on-cancel": (body) => `x.onCancel(() => { ${body} });`,
+};
+
+/** Waits until its call is cancelled, with a listener that misbehaves before one that works. */
+export function listenerModule(name: string, listener: string, way: Way): string {
+  const listens = LISTENERS[listener]?.(misbehaves(way)) ?? "";
+  return `export default { api: 1, kind: "stage", name: "${name}", stage: "prepare", ${HEAD}, setup() { return {
+    async request(x) {
+      ${listens}
+      const removed = () => globalThis.heardByListeners.push("removed");
+      x.signal.addEventListener("abort", removed);
+      x.signal.removeEventListener("abort", removed);
+      const once = () => globalThis.heardByListeners.push("${name}");
+      x.signal.addEventListener("abort", once);
+      x.signal.addEventListener("abort", once);
+      globalThis.heardByListeners.push("waiting");
+      await new Promise(() => {});
+    },
+  }; } };`;
+}
+
 export function guardrailModule(name: string, way: Way): string {
   return `export default { api: 1, kind: "guardrail", name: "${name}", ${HEAD},
     setup() { return { window: 0, judge(text, about) { ${misbehaves(way)} } }; } };`;

@@ -18,6 +18,8 @@ export const RUNNING = {
     "plugin.fault.internal": "A plugin that throws, rejects or answers nonsense fails its call with 500.",
     "plugin.fault.logged":
       "A fault of a plugin is logged with the plugin's name, and the client is told nothing of it.",
+    "plugin.fault.callbacks":
+      "What a plugin's listener of `x.signal` or its `x.onCancel` throws or rejects with is logged and costs nothing more than its call.",
     "plugin.fault.contained":
       "A fault of a plugin costs no other call; its own call ends once, and its reservation with it.",
   }),
