@@ -7,6 +7,7 @@ import { CODES } from "../src/config/codes.ts";
 import { configSchema } from "../src/config/schema/config.ts";
 import { shouldRetry } from "../src/http/respond.ts";
 import { ERRORS, type ErrorCode, reject } from "../src/plugin/index.ts";
+import { RPC_ERROR_CODES } from "../src/surfaces/jsonrpc.ts";
 import { metricsPage } from "./metrics-page.ts";
 
 const WRITTEN = "<!-- Written by `npm run docs` from the code. Do not edit. -->";
@@ -26,6 +27,9 @@ function errorsPage(): string {
     const error = reject(code as ErrorCode, {} as never);
     return `| ${status} | \`${cell(message)}\` | ${shouldRetry(error) ? "yes" : "no"} | \`${code}\` |`;
   });
+  const protocol = Object.entries(RPC_ERROR_CODES)
+    .toSorted(([a], [b]) => Number(b) - Number(a))
+    .map(([rpc, code]) => `| ${rpc} | \`${code}\` |`);
   const diagnostics = Object.entries(CODES).map(
     ([code, { title, explanation }]) => `| ${code} | ${cell(title)} | ${cell(explanation)} |`,
   );
@@ -49,6 +53,13 @@ are those of the window with the fewest calls left.
 | Status | \`error\` | Retry | Code |
 |---|---|---|---|
 ${answers.join("\n")}
+
+JSON-RPC surfaces (MCP bridge, control plane) answer errors in their envelope, mostly with status 200; \`X-Error-Code\` of an
+answer that is one error has the code of the table above, or for errors of the protocol:
+
+| JSON-RPC | Code |
+|---|---|
+${protocol.join("\n")}
 
 ## What a configuration can get
 

@@ -91,10 +91,15 @@ export function sendErrorAs(
 /** Codes of plugins and vendors that may stand in a header. */
 const HEADER_CODE = /^[\w.-]{1,64}$/;
 
+/** Empty for a code that may not stand in a header. */
+export function errorCodeHeader(code: string): FlatHeaders {
+  return HEADER_CODE.test(code) ? ["X-Error-Code", code] : [];
+}
+
 /** The codes by which programs tell errors apart: the gateway's, and the provider's where it gave one. */
 function codeHeaders({ code, extras }: GatewayError): FlatHeaders {
   const { providerCode } = extras;
-  const own = HEADER_CODE.test(code) ? ["X-Error-Code", code] : [];
+  const own = errorCodeHeader(code);
   if (providerCode === undefined || !HEADER_CODE.test(providerCode)) return own;
   return [...own, "X-Provider-Error-Code", providerCode];
 }

@@ -5,7 +5,15 @@
 import { isUtf8 } from "node:buffer";
 import { refusedByShape } from "../http/body.ts";
 import { isPromise, type JsonValue, type MaybePromise, parsedValue } from "../plugin/index.ts";
-import { isMap, type JsonMap, type McpServer, RPC, type RpcError, type RpcOutcome } from "./jsonrpc.ts";
+import {
+  isMap,
+  type JsonMap,
+  type McpServer,
+  RPC,
+  RPC_ERROR_CODES,
+  type RpcError,
+  type RpcOutcome,
+} from "./jsonrpc.ts";
 import { type EraHeaders, readEra } from "./jsonrpc-era.ts";
 import { callMethod } from "./jsonrpc-methods.ts";
 import type { RpcSession } from "./jsonrpc-running.ts";
@@ -28,6 +36,8 @@ export interface RpcReply {
   readonly body: JsonMap | readonly JsonMap[] | undefined;
   /** The client has withdrawn the request: it must not be sent a response where there is another way to end. */
   readonly isCancelled?: boolean;
+  /** Sent as `X-Error-Code`: of an error that is the whole answer. */
+  readonly errorCode?: string | undefined;
   /** Sent as `Mcp-Session-Id`. */
   readonly sessionId?: string;
 }
@@ -150,9 +160,9 @@ function accepted(headers: EraHeaders): RpcReply {
 }
 
 export function failure(status: number, id: JsonValue, error: RpcError): RpcReply {
-  const { code, message, data } = error;
+  const { code, message, data, errorCode = RPC_ERROR_CODES[code] } = error;
   const shown: JsonMap = data === undefined ? { code, message } : { code, message, data };
-  return { status, body: { jsonrpc: "2.0", id, error: shown } };
+  return { status, body: { jsonrpc: "2.0", id, error: shown }, errorCode };
 }
 
 function invalidRequest(message: JsonValue): RpcError {

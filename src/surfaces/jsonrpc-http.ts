@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { EventStream } from "../http/event-stream.ts";
-import { type FlatHeaders, sendJson } from "../http/respond.ts";
+import { errorCodeHeader, type FlatHeaders, sendJson } from "../http/respond.ts";
 import { isPromise } from "../plugin/index.ts";
 import { type JsonMap, type McpServer, RPC } from "./jsonrpc.ts";
 import { failure, handleRpc, type RpcReply } from "./jsonrpc-handle.ts";
@@ -75,7 +75,7 @@ function send<Caller>(
   reply: RpcReply,
 ): void {
   if (res.destroyed) return;
-  const { sessionId } = reply;
+  const { sessionId, errorCode } = reply;
   if (reply.body === undefined) {
     res.writeHead(reply.status, [...headers]);
     res.end();
@@ -87,8 +87,10 @@ function send<Caller>(
     stream.write(event(reply.body));
     stream.end();
   } else {
-    const named = sessionId === undefined ? headers : [...headers, "Mcp-Session-Id", sessionId];
-    sendJson(res, reply.status, JSON.stringify(reply.body), named);
+    const all = [...headers];
+    if (sessionId !== undefined) all.push("Mcp-Session-Id", sessionId);
+    if (errorCode !== undefined) all.push(...errorCodeHeader(errorCode));
+    sendJson(res, reply.status, JSON.stringify(reply.body), all);
   }
 }
 

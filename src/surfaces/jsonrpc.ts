@@ -75,6 +75,8 @@ export interface RpcError {
   readonly code: number;
   readonly message: string;
   readonly data?: JsonValue;
+  /** Of the error catalogue, for `X-Error-Code`. Default: as RPC_ERROR_CODES names `code`. */
+  readonly errorCode?: string;
 }
 
 /** The specification's table, three codes of MCP's stateless revision, and the usual one of a withdrawn request. */
@@ -90,6 +92,18 @@ export const RPC = {
   unsupportedVersion: -32022,
   cancelled: -32800,
 } as const;
+
+/** What `X-Error-Code` says of an error of the protocol itself. */
+export const RPC_ERROR_CODES: Readonly<Record<number, string>> = {
+  [RPC.parse]: "malformed_json",
+  [RPC.request]: "invalid_request",
+  [RPC.method]: "method_not_found",
+  [RPC.params]: "invalid_params",
+  [RPC.internal]: "internal",
+  [RPC.headerMismatch]: "header_mismatch",
+  [RPC.missingCapability]: "missing_capability",
+  [RPC.unsupportedVersion]: "unsupported_version",
+};
 
 /** The usual refusal: of arguments, unknown names and business rules. */
 export function invalidParams(message: string): { readonly error: RpcError } {

@@ -218,10 +218,11 @@ function callServer(server: OfferedServer, run: ToolRun): MaybePromise<RpcOutcom
 }
 
 /** CONTRACT section 10: what the REST surfaces answer with a status, as a code of JSON-RPC. */
-export function rpcError({ status, message, extras }: GatewayError): {
+export function rpcError({ code: errorCode, status, message, extras }: GatewayError): {
   code: number;
   message: string;
   data: JsonMap;
+  errorCode: string;
 } {
   const isArgument = status === 400 || status === 404 || status === 422;
   const { detail, scope, retryAfterSeconds } = extras;
@@ -234,5 +235,6 @@ export function rpcError({ status, message, extras }: GatewayError): {
       ...(scope === undefined ? {} : { scope }),
       ...(retryAfterSeconds === undefined ? {} : { retry_after: retryAfterSeconds }),
     },
+    errorCode,
   };
 }

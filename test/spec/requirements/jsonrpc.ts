@@ -32,6 +32,8 @@ export const JSONRPC = {
     "rpc.foreign": "A foreign Origin or Host gets 403.",
     "rpc.progress": "Progress is told as events when it is asked for and an event stream is taken.",
     "rpc.bug": "What goes wrong within is -32603 with the request's id, without its cause.",
+    "rpc.error-code":
+      "`X-Error-Code` names the error of every HTTP error, and of an answer with status 200 that is one error.",
     "rpc.methods": "Other methods than POST get 405.",
     "control.tools": "The control plane lists its fourteen tools with strict schemas.",
     "control.clients": "The official MCP clients list and call its tools.",
