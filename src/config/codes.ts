@@ -193,7 +193,7 @@ export const CODES = {
   E0901: {
     title: "not loaded",
     explanation:
-      "Loading failed for a reason outside the configuration, such as a lack of memory. The log says more.",
+      "Loading failed for a reason outside the configuration, such as a lack of memory or too many open files. A reload is retried.",
   },
   E0902: {
     title: "files kept changing",

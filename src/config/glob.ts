@@ -5,7 +5,7 @@
  */
 import { type Dirent, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { ConfigRoot } from "./root.ts";
+import { type ConfigRoot, throwShortage } from "./root.ts";
 
 const MATCHES_MAX = 10_000;
 const DEPTH_MAX = 16;
@@ -189,7 +189,8 @@ export function matchesName(pattern: string, name: string): boolean {
 function entriesOf(path: string): readonly Dirent[] | undefined {
   try {
     return readdirSync(path, { withFileTypes: true });
-  } catch {
+  } catch (error) {
+    throwShortage(error, path);
     return undefined; // No folder: nothing there matches.
   }
 }

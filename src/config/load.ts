@@ -15,7 +15,7 @@ import { layOver } from "./overlay.ts";
 import { type PluginLoader, type PluginLookup, pluginModules } from "./plugins.ts";
 import { resolveReferences } from "./references.ts";
 import { resolveConfig } from "./resolve.ts";
-import { ConfigRoot } from "./root.ts";
+import { ConfigRoot, ReadShortage } from "./root.ts";
 import { configSchema } from "./schema/config.ts";
 import { attachSchemaFiles } from "./schema-files.ts";
 import { openSources } from "./source.ts";
@@ -82,8 +82,44 @@ export async function loadConfig(
   loadPlugins: PluginLoader,
   alive: () => void = () => {},
 ): Promise<LoadOutcome> {
-  const { reader, root } = readAll(request, alive);
-  const { tree, reporter, sources } = reader;
+  const reader = readerFor(request);
+  const { reporter, sources } = reader;
+  let config: ResolvedConfig | undefined;
+  let stateDirectory: string | undefined;
+  try {
+    ({ config, stateDirectory } = await resolveAll(request, reader, loadPlugins, alive));
+  } catch (thrown) {
+    if (!(thrown instanceof ReadShortage)) throw thrown;
+    reporter.reportFile("E0901", thrown.path, thrown.message, {
+      help: "nothing in the file is to blame: try again",
+    });
+  }
+  return {
+    config,
+    errors: inOrder(reporter.errors),
+    warnings: inOrder(reporter.warnings),
+    omitted: reporter.omitted,
+    watch: {
+      files: sources.files(),
+      directories: sources.directories(),
+      fingerprint: sources.fingerprint(),
+      secretFiles: sources.secretFiles(),
+      directoryNames: sources.directoryNames(),
+    },
+    stateDirectory,
+    hash: sources.hash(),
+  };
+}
+
+/** What there is to serve, as far as the files allow; what is wrong is reported to the reader's reporter. */
+async function resolveAll(
+  request: LoadRequest,
+  reader: PartReader,
+  loadPlugins: PluginLoader,
+  alive: () => void,
+): Promise<Pick<LoadOutcome, "config" | "stateDirectory">> {
+  const { tree, reporter } = reader;
+  const root = readAll(request, reader, alive);
   let config: ResolvedConfig | undefined;
   let stateDirectory: string | undefined;
   if (root !== undefined && hasKnownVersion(root, reader)) {
@@ -103,26 +139,13 @@ export async function loadConfig(
     alive();
     if (reporter.errors.length === 0) config = resolveConfig({ config: filled, tree, plugins, modules });
   }
-  return {
-    config,
-    errors: inOrder(reporter.errors),
-    warnings: inOrder(reporter.warnings),
-    omitted: reporter.omitted,
-    watch: {
-      files: sources.files(),
-      directories: sources.directories(),
-      fingerprint: sources.fingerprint(),
-      secretFiles: sources.secretFiles(),
-      directoryNames: sources.directoryNames(),
-    },
-    stateDirectory,
-    hash: sources.hash(),
-  };
+  return { config, stateDirectory };
 }
 
 /** The plugins that a configuration names, whatever else is wrong with it. */
 export async function lookUpPlugins(request: LoadRequest, loadPlugins: PluginLoader): Promise<PluginLookup> {
-  const { reader, root } = readAll(request);
+  const reader = readerFor(request);
+  const root = readAll(request, reader);
   if (root === undefined) return loadPlugins([]);
   validateTree(root, configSchema, undefined, {
     tree: reader.tree,
@@ -132,14 +155,11 @@ export async function lookUpPlugins(request: LoadRequest, loadPlugins: PluginLoa
   return loadPlugins(pluginModules(fillDefaults(root, reader.tree), reader));
 }
 
-function readAll(
-  request: LoadRequest,
-  alive: () => void = () => {},
-): { readonly reader: PartReader; readonly root: PlainMap | undefined } {
+function readerFor(request: LoadRequest): PartReader {
   const tree = new Tree();
   const path = resolve(request.path);
   const folder = request.root ?? (isDirectory(path) ? path : dirname(path));
-  const reader: PartReader = {
+  return {
     tree,
     reporter: createReporter(tree, new Set<Code>(request.strict ? ["W0101"] : [])),
     allowed: new AllowedReferences(),
@@ -150,7 +170,14 @@ function readAll(
     parsed: new Map(),
     state: { isWhole: true },
   };
-  let root = readParts(path, reader);
+}
+
+function readAll(
+  request: LoadRequest,
+  reader: PartReader,
+  alive: () => void = () => {},
+): PlainMap | undefined {
+  let root = readParts(resolve(request.path), reader);
   alive();
   for (const name of request.overlays) {
     const overlay = readMap(resolve(name), reader);
@@ -161,7 +188,7 @@ function readAll(
     alive();
     attachSchemaFiles(root, reader);
   }
-  return { reader, root };
+  return root;
 }
 
 /** Nothing else can be said of a file in another layout. */

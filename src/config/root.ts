@@ -79,6 +79,33 @@ export function isInside(folder: string, path: string): boolean {
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
+/** What a process or its machine may run out of for a while. */
+const SHORTAGES: Readonly<Record<string, string>> = {
+  EMFILE: "too many open files in this process",
+  ENFILE: "too many open files on this machine",
+  ENOMEM: "not enough memory",
+};
+
+/**
+ * A file could not be opened for a reason that says nothing of it. Taken for a missing file, a configuration could be
+ * rejected for good, or lose the files of a pattern: the whole load fails instead, and is retried.
+ */
+export class ReadShortage extends Error {
+  readonly path: string;
+
+  constructor(path: string, reason: string, cause: unknown) {
+    super(`${path} could not be read: ${reason}`, { cause });
+    this.path = path;
+  }
+}
+
+/** Throws a ReadShortage if that is why `path` could not be read; else the file itself is to blame. */
+export function throwShortage(error: unknown, path: string): void {
+  const code = typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
+  const reason = SHORTAGES[code];
+  if (reason !== undefined) throw new ReadShortage(path, `${reason} (${code})`, error);
+}
+
 /** Opening a FIFO without this waits for a writer. Windows has neither. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 const PIECE_BYTES = 64 * 1024;

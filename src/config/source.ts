@@ -3,7 +3,14 @@
  */
 import { createHash } from "node:crypto";
 import { LineMask } from "./mask.ts";
-import { type ConfigRoot, type Place, type ReadScope, readRegularFile, type Unreadable } from "./root.ts";
+import {
+  type ConfigRoot,
+  type Place,
+  type ReadScope,
+  readRegularFile,
+  throwShortage,
+  type Unreadable,
+} from "./root.ts";
 
 export type { Unreadable } from "./root.ts";
 
@@ -192,6 +199,7 @@ function bytesOf(real: string): Uint8Array | Unreadable {
   try {
     return readRegularFile(real, FILE_BYTES_MAX);
   } catch (error) {
+    throwShortage(error, real);
     return { unreadable: reasonOf(error) };
   }
 }

@@ -5,6 +5,7 @@ import { ByteBudget } from "../base/byte-budget.ts";
 import { systemClock } from "../base/clock.ts";
 import type { Platform } from "../compile/host.ts";
 import type { Registry } from "../compile/registry.ts";
+import { withSetupDeadline } from "../compile/setup-deadline.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import type { Call } from "../pipeline/call.ts";
 import type { Clock, Exchange, Random, StateStore } from "../plugin/index.ts";
@@ -133,7 +134,13 @@ async function createStore(
   }
   const plugin = registry.stores.get(driver);
   if (plugin === undefined) throw new Error(`there is no store '${driver}'`);
-  // The options were checked against this plugin's own schema, which is what its type stands for.
-  const store = await plugin.setup(state.options as never, { log, clock, random, maxSessions });
-  return guardedStore(store, { plugin: plugin.name, log, clock });
+  try {
+    // The options were checked against this plugin's own schema, which is what its type stands for.
+    const made = plugin.setup(state.options as never, { log, clock, random, maxSessions });
+    const store = await withSetupDeadline(clock, made, (late) => late.close());
+    return guardedStore(store, { plugin: plugin.name, log, clock });
+  } catch (thrown) {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    throw new Error(`the store plugin '${plugin.name}' could not be set up: ${reason}`, { cause: thrown });
+  }
 }

@@ -50,7 +50,9 @@ export class SteadyLoads {
       const loaded = { ...read, revision: await revisionOf(request.path, request.env) };
       folders = foldersOf(loaded.watch);
       this.#folders = folders;
-      if (this.#isSteady(loaded.watch, folders)) {
+      // Without all of the files there is nothing to compare.
+      const isCut = loaded.errors.some(({ code }) => code === "E0901");
+      if (isCut || this.#isSteady(loaded.watch, folders)) {
         return { ...loaded, watch: { ...loaded.watch, eventFolders: eventFoldersOf(loaded.watch) } };
       }
       if (attempt === this.#attemptsMax) {

@@ -60,6 +60,10 @@ export const RUNNING = {
     "reload.watch-off": "With `reload.watch: false` no file is watched; explicit reloads work.",
     "reload.overrides": "A revocation takes effect at once, whatever a reload is waiting for.",
     "reload.setup-deadline": "A plugin's `setup` that takes over 10 s rejects the reload.",
+    "start.store-setup":
+      "A store plugin's `setup` that fails, or takes over 10 s, fails the start with the plugin's name, and the process ends.",
+    "reload.shortage":
+      "A load that runs out of file descriptors rejects no file: it fails as a whole, and is retried with backoff.",
     "reload.loader-deadline": "A loader thread that is stuck for 10 s is terminated, and the reload fails.",
     "reload.stop": "Stopping waits for no reload.",
     "reload.retry": "A load that failed for a reason that may pass is retried with backoff.",
