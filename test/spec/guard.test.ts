@@ -194,10 +194,11 @@ verifies(
   async (t) => {
     const masked = { use: "pii", mode: "mask", on: ["output"] };
     const g = await startGateway(t, { endpoint: { guardrails: [masked] } });
-    g.provider.streams(["Ask a", "da@ma", "il.exam", "ple.org", " or", " someone", " else."]);
+    g.provider.streams(["Ask a", "nn@ma", "il.exam", "ple.org", " or", " someone", " else."]);
     const events = await (await g.stream({ message: "Whom?" })).rest();
     assert.equal(textOf(events), "Ask [EMAIL] or someone else.");
-    assert.ok(!events.join("").includes("ada"), "no fragment of it is sent");
+    // Ids of the events are hexadecimal, which "ann" is not.
+    assert.ok(!events.join("").includes("ann"), "no fragment of it is sent");
     g.provider.streams(["Just ", "wo", "rds, ", "ünïcode \u{1f600}", "."]);
     const plain = await (await g.stream({ message: "Say" })).rest();
     assert.equal(textOf(plain), "Just words, ünïcode \u{1f600}.");
