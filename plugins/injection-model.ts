@@ -176,7 +176,7 @@ function gramBucket(at: number): number {
   return bucketOf((a << 24) | (b << 16) | (c << 8) | d);
 }
 
-/** What a window of so many features scores: a sum that does not grow with the length of the text alone. */
+/** The score of a window with `count` features, normalized so that longer windows do not score higher by length alone. */
 export function windowScore(bias: number, sum: number, count: number): number {
   return bias + sum / Math.sqrt(Math.max(1, count));
 }

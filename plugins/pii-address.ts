@@ -78,7 +78,7 @@ function isIpv6(run: string): boolean {
   return groups.length === 8 && run.split(":").length === 8 && groups.some((group) => group.length !== 2);
 }
 
-/** What stands in quotes like code, and is nobody's, is an example; in a URL or at the end of an IPv6 address as well. */
+/** Addresses in code quotes, in URLs and at the end of IPv6 addresses are examples, not personal data. */
 function isQuoted(before: string): boolean {
   return /["'`](?:https?:\/\/)?\[?[0-9a-f:]{0,12}$/i.test(before);
 }

@@ -3,7 +3,7 @@
  * count, an amount of money.
  */
 
-/** What stands right before or behind a number is looked for in so many characters. */
+/** Characters before and after a number that are searched for its context. */
 export const STRUCTURE_CHARACTERS = 40;
 
 /** `part no.`, `SKU:`, `order #`, `art.-nr` and the like at the end of the text before a number. */

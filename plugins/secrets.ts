@@ -14,7 +14,7 @@ interface Options {
   readonly kinds?: readonly SecretKind[];
 }
 
-/** Within so many characters a secret's kind is certain; what follows belongs to it and is held back with it. */
+/** Characters after which the kind of a secret is certain; the rest of the secret is held back with them. */
 const WINDOW_CHARACTERS = 512;
 const SLICE_CHARACTERS = 8192;
 const MASK = "[SECRET]";

@@ -1,5 +1,5 @@
 /**
- * Who uses how much of something bounded. When it is full, what goes belongs to whoever uses most, so that no tenant pushes
+ * Usage of a bounded resource by tenant. When it is full, the tenant that uses most loses an entry, so that no tenant pushes
  * out what another keeps within its equal share. Counts only; what is kept, and which item goes, is the user's.
  */
 
@@ -39,7 +39,7 @@ export class FairShares<T> {
     return this.#bytes;
   }
 
-  /** Adds one item of so many bytes. Returns the share it belongs to. */
+  /** Adds one item. Returns the share it belongs to. */
   add(name: string, bytes: number): Share<T> {
     let share = this.#shares.get(name);
     if (share === undefined) {
@@ -52,13 +52,13 @@ export class FairShares<T> {
     return share;
   }
 
-  /** An item of the share has grown by so many bytes, or shrunk. */
+  /** Records that an item of the share has grown, or shrunk when negative. */
   resize(share: Share<T>, bytes: number): void {
     share.bytes += bytes;
     this.#bytes += bytes;
   }
 
-  /** Takes one item of so many bytes away. */
+  /** Removes one item. */
   remove(share: Share<T>, bytes: number): void {
     share.count -= 1;
     this.#count -= 1;

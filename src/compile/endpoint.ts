@@ -65,7 +65,7 @@ export function compileEndpoint(
         name: endpoint.name,
       });
       const caller = chain.findLast((placed) => placed.call !== undefined);
-      if (caller?.call === undefined) throw new Error("no plugin stands at stage call");
+      if (caller?.call === undefined) throw new Error("no plugin is registered for stage call");
       const upward = chain.toReversed();
       return {
         ref,

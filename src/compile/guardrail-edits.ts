@@ -53,7 +53,7 @@ export function wholeWordsFrom(text: string, start: number, end: number): number
   if (start === 0 || !isWord(start - 1)) return start;
   let at = start;
   while (at < end && isWord(at)) at++;
-  // One word longer than any match: none can stand at its end alone.
+  // One word longer than any match, so that no match ends exactly at its end.
   return at === end ? start : at;
 }
 

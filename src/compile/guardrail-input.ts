@@ -225,7 +225,7 @@ class InputRun {
 
   /**
    * A text of an earlier turn has its verdict. One that was blocked then does not block the conversation for good, and
-   * does not reach the provider either: a notice stands in its place.
+   * does not reach the provider either: it is replaced by a notice.
    */
   #repeat(candidate: Candidate, verdict: Verdict): GatewayError | undefined {
     if (verdict === undefined || this.#context.use.shadow) return undefined;
