@@ -23,7 +23,7 @@ import {
   toolPreambleTokens,
   type Usage,
 } from "sluice/plugin";
-import { costNanoUsd, TARIFF_SCHEMA, type Tariff, worstCaseCost } from "./tariff.ts";
+import { costNanoUsd, type PricedModel, TARIFF_SCHEMA, type Tariff, worstCaseCost } from "./tariff.ts";
 
 interface Options {
   /** What the endpoint's sum is kept under. */
@@ -35,7 +35,10 @@ interface Options {
   readonly tariffs: Readonly<Record<string, Tariff>>;
   /** By the list prices, where `tariffs` is the endpoint's own price. */
   readonly list_tariffs?: Readonly<Record<string, Tariff>>;
-  readonly max_output_tokens: number;
+  /** null: what `output_limits` say. */
+  readonly max_output_tokens: number | null;
+  /** Keyed as `tariffs`: tokens of one answer. `known`: the model's maximum; `assumed`: where nobody sets a limit. */
+  readonly output_limits?: Readonly<Record<string, { known: number | null; assumed: number }>>;
   readonly budget_estimate: "worst_case" | "expected";
   /** Of the schema that the answer must follow: it is sent too. */
   readonly schema_characters?: number;
@@ -75,8 +78,8 @@ export default definePlugin<Options>({
     },
   ],
   setup(options, host) {
-    const tariffs = Object.values(options.tariffs);
-    if (tariffs.length === 0) return { request: holdToken };
+    const models = pricedModels(options);
+    if (models.length === 0) return { request: holdToken };
     const { schema_characters: schemaCharacters = 0, providers = [] } = options;
     const wrapper = template(options.user_prompt_template);
     const endpointKey = `spend:${options.subject}`;
@@ -105,13 +108,12 @@ export default definePlugin<Options>({
 
     function claim(x: Exchange, characters: number): Outcome {
       const inputTokens = estimateTokens(characters) + tokensBeside(x);
-      const { maxOutputTokens = Number.POSITIVE_INFINITY, n = 1 } = x.options ?? NO_OPTIONS;
-      const most = Math.min(options.max_output_tokens, maxOutputTokens);
-      // Every answer to one question is paid for; of recent ones the sum is known.
-      const outputTokens = Math.min(most * n, recent?.percentile95() ?? Number.POSITIVE_INFINITY);
+      const { maxOutputTokens: outputTokens = Number.POSITIVE_INFINITY, n: answers = 1 } =
+        x.options ?? NO_OPTIONS;
+      const tier = requestedTier(x);
       const { estimateNanoUsd, inputNanoUsd } = worstCaseCost(
-        tariffs,
-        { inputTokens, outputTokens, tier: requestedTier(x) },
+        models,
+        { inputTokens, outputTokens, answers, expectedTokens: recent?.percentile95(), tier },
         x.startedAtMs,
       );
       const { tariffs: prices, list_tariffs: listPrices } = options;
@@ -140,6 +142,21 @@ export default definePlugin<Options>({
     };
   },
 });
+
+function pricedModels(options: Options): readonly PricedModel[] {
+  const { tariffs, max_output_tokens: cap, output_limits: limits = {} } = options;
+  const all = Object.values(limits);
+  return Object.entries(tariffs).map(([key, tariff]) => {
+    if (cap !== null) return { tariff, outputMax: cap, outputAssumed: cap };
+    // A price for all models counts the longest answer that one of them may give.
+    const own = limits[key] === undefined ? all : [limits[key]];
+    return {
+      tariff,
+      outputMax: Math.max(0, ...own.map(({ known }) => known ?? Number.POSITIVE_INFINITY)),
+      outputAssumed: Math.max(0, ...own.map(({ assumed }) => assumed)),
+    };
+  });
+}
 
 /** For calls that cost nothing: a token whose month is used up is refused on every surface (CONTRACT section 9). */
 function holdToken(x: Exchange): Outcome {

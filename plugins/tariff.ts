@@ -95,22 +95,38 @@ export function costNanoUsd(tariff: Tariff, usage: Usage, atMs: number, requeste
 /** Tiers of which it is known that they cost no more than the list price, whatever the vendor. */
 const ORDINARY_TIERS: ReadonlySet<string> = new Set(["", "auto", "default", "standard", "on_demand"]);
 
+/** A model that a call may be sent to. */
+export interface PricedModel {
+  readonly tariff: Tariff;
+  /** The most tokens of one answer, whatever the call asks for; Infinity: not known. */
+  readonly outputMax: number;
+  /** Tokens of one answer where neither the call nor anything else limits it. */
+  readonly outputAssumed: number;
+}
+
 export interface WorstCase {
   readonly inputTokens: number;
+  /** The limit that the call sets for one answer; Infinity: none. */
   readonly outputTokens: number;
+  /** Answers to one question: each is paid for. */
+  readonly answers?: number;
+  /** The most that all answers together are expected to have. */
+  readonly expectedTokens?: number | undefined;
   /** The processing tier that the call asks for; "": none. */
   readonly tier?: string;
 }
 
-/** The most that so many tokens may cost on any of the tariffs: in all, and for the input alone. */
+/** The most that a call may cost on any of the models: in all, and for the input alone. */
 export function worstCaseCost(
-  tariffs: readonly Tariff[],
-  { inputTokens, outputTokens, tier = "" }: WorstCase,
+  models: readonly PricedModel[],
+  call: WorstCase,
   atMs: number,
 ): { readonly estimateNanoUsd: number; readonly inputNanoUsd: number } {
   let estimateNanoUsd = 0;
   let inputNanoUsd = 0;
-  for (const tariff of tariffs) {
+  const { inputTokens, tier = "" } = call;
+  for (const model of models) {
+    const { tariff } = model;
     const period = periodAt(tariff, atMs);
     if (period === undefined) continue;
     const { input, cached_input, cache_write, cache_write_1h = 0, output } = ratesFor(period, inputTokens);
@@ -119,9 +135,18 @@ export function worstCaseCost(
     const usual = Math.max(input, cached_input, cache_write);
     inputNanoUsd = Math.max(inputNanoUsd, Math.ceil(inputTokens * usual * factor));
     const sent = Math.ceil(inputTokens * Math.max(usual, cache_write_1h) * factor);
-    estimateNanoUsd = Math.max(estimateNanoUsd, sent + Math.ceil(outputTokens * output * factor));
+    estimateNanoUsd = Math.max(
+      estimateNanoUsd,
+      sent + Math.ceil(outputTokens(model, call) * output * factor),
+    );
   }
   return { estimateNanoUsd, inputNanoUsd };
+}
+
+function outputTokens(model: PricedModel, call: WorstCase): number {
+  const { answers = 1, expectedTokens = Number.POSITIVE_INFINITY } = call;
+  const most = Math.min(model.outputMax, call.outputTokens);
+  return Math.min((Number.isFinite(most) ? most : model.outputAssumed) * answers, expectedTokens);
 }
 
 /** A cheaper tier may be served as an ordinary one, and a tier that nobody knows may be the dearest. */

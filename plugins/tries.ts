@@ -39,13 +39,14 @@ export function requestOf({ messages, options }: Exchange, target: Target): Prov
   return { model, messages, temperature, topP, maxOutputTokens, responseSchema, options };
 }
 
-function wanted({ settings, fit }: Target, options: CallOptions): Target["settings"] {
+function wanted({ settings, fit, outputTokensMax }: Target, options: CallOptions): Target["settings"] {
   if (options.embed !== undefined) return settings;
   const { temperature = settings.temperature, topP = settings.topP } = options;
   const { maxOutputTokens: asked, responseSchema = settings.responseSchema } = options;
   const { maxOutputTokens: cap } = settings;
-  // The endpoint's is a hard cap (specification, endpoint).
-  const maxOutputTokens = asked === undefined || cap === undefined ? (asked ?? cap) : Math.min(asked, cap);
+  // The endpoint's is a hard cap, and no model writes more than its maximum: asked for more, vendors refuse the call.
+  const most = Math.min(cap ?? Number.POSITIVE_INFINITY, outputTokensMax ?? Number.POSITIVE_INFINITY);
+  const maxOutputTokens = asked === undefined ? cap : Math.min(asked, most);
   const own = { ...settings, temperature, topP, maxOutputTokens, responseSchema };
   return fit === undefined ? own : fit(own);
 }

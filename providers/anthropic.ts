@@ -6,7 +6,7 @@ import { type Credential, callIds, defineProvider, jsonFailure, type WireFormat 
 import { decodeAnthropic } from "./wire/anthropic-answer.ts";
 import { AnthropicBody } from "./wire/anthropic-body.ts";
 import { AnthropicDecoder } from "./wire/anthropic-events.ts";
-import { anthropicRefusals } from "./wire/anthropic-models.ts";
+import { anthropicRefusals, OUTPUT_TOKENS_DEFAULT } from "./wire/anthropic-models.ts";
 
 interface AnthropicOptions {
   readonly anthropic_version?: string;
@@ -45,6 +45,7 @@ export const anthropic = defineProvider<AnthropicOptions>({
     },
   },
   examples: [{}, { anthropic_version: "2026-10-21", prompt_cache: "5m" }],
+  outputTokensDefault: OUTPUT_TOKENS_DEFAULT,
   refusals: ({ anthropic_version = VERSION }) => anthropicRefusals(anthropic_version),
   setup({ anthropic_version = VERSION, anthropic_beta = [], prompt_cache }, host): WireFormat {
     const newId = callIds(host);

@@ -10,7 +10,7 @@ const OUTPUT_TOKENS_MAX: readonly (readonly [models: RegExp, tokens: number])[] 
   [/claude-[a-z]+-(?:4-[6-9]|[5-9]|[1-9]\d)(?!\d)/, 128_000],
 ];
 /** For names that nothing is known of: what every model takes. */
-const OUTPUT_TOKENS_DEFAULT = 4096;
+export const OUTPUT_TOKENS_DEFAULT = 4096;
 
 /** Opus 4.7 and later, and every model since the fifth generation. */
 const NO_SAMPLING = /claude-(?:opus-4-[7-9]|[a-z]+-(?:[5-9]|[1-9]\d))(?!\d)/;

@@ -96,7 +96,7 @@ function placeAll(
   const { input_schema, output_schema } = endpoint;
   const placed = [
     builtIn(context, "limit", limitPart(subject, endpoint)),
-    builtIn(context, "budget", budgetPart(context.config, project, subject, endpoint)),
+    builtIn(context, "budget", budgetPart(context, project, subject, endpoint)),
     ...endpoint.guardrails.map((use) => guardrail(context, use)),
     builtIn(context, "validate", input_schema === null ? undefined : { input_schema }),
     builtIn(context, "prepare", preparePart(endpoint)),

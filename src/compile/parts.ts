@@ -3,6 +3,8 @@
  * undefined leaves it out of the chain, so that what is not configured costs nothing.
  */
 import type { CallSettings, EndpointConfig, ProjectConfig, ResolvedConfig } from "../config/model.ts";
+import type { CompileContext } from "./context.ts";
+import { outputLimit } from "./output-limit.ts";
 import { listTariffsOf, tariffsOf } from "./prices.ts";
 
 export function authenticatePart(config: ResolvedConfig): object {
@@ -31,11 +33,12 @@ export function limitPart(subject: string, settings: CallSettings): object | und
 }
 
 export function budgetPart(
-  config: ResolvedConfig,
+  context: CompileContext,
   project: ProjectConfig,
   subject: string,
   endpoint: EndpointConfig,
 ): object | undefined {
+  const { config } = context;
   const targets = targetsOf(project, endpoint);
   const tariffs = tariffsOf(config, endpoint, targets);
   if (Object.keys(tariffs).length === 0) return undefined;
@@ -47,6 +50,7 @@ export function budgetPart(
     tariffs,
     ...(hasOwnPrice && { list_tariffs: listTariffsOf(config, targets) }),
     max_output_tokens: endpoint.max_output_tokens,
+    ...(endpoint.max_output_tokens === null && { output_limits: outputLimits(context, project, targets) }),
     ...(endpoint.output_schema !== null && {
       schema_characters: JSON.stringify(endpoint.output_schema).length,
     }),
@@ -56,6 +60,19 @@ export function budgetPart(
     user_prompt_template: endpoint.user_prompt_template,
     sessions_enabled: endpoint.sessions_enabled,
   };
+}
+
+function outputLimits(
+  context: CompileContext,
+  project: ProjectConfig,
+  targets: readonly TargetEntry[],
+): Readonly<Record<string, object>> {
+  const limits: Record<string, object> = {};
+  for (const target of targets) {
+    const { known = null, assumed } = outputLimit(context, project, target);
+    limits[`${target.provider}/${target.model}`] = { known, assumed };
+  }
+  return limits;
 }
 
 export function preparePart(endpoint: EndpointConfig): object {

@@ -18,6 +18,7 @@ import { guardedFormat, guardedProvider } from "../plugin-guard/provider.ts";
 import type { CompileContext } from "./context.ts";
 import type { Platform } from "./host.ts";
 import { allOf } from "./instances.ts";
+import { knownOutputMax, optionsOf } from "./output-limit.ts";
 import { type TargetEntry, targetsOf } from "./parts.ts";
 
 export function compileTargets(
@@ -47,7 +48,7 @@ function compileTarget(
     model,
     temperature: endpoint.temperature ?? undefined,
     topP: endpoint.top_p ?? undefined,
-    maxOutputTokens: endpoint.max_output_tokens,
+    maxOutputTokens: endpoint.max_output_tokens ?? undefined,
     responseSchema: endpoint.output_schema ?? undefined,
   };
   return andThen(providerFor(context, plugin, credential), (client) => ({
@@ -60,6 +61,7 @@ function compileTarget(
     client,
     settings: Object.freeze(fit(settings)),
     ...(refusals.length > 0 && { fit }),
+    outputTokensMax: knownOutputMax(key, model, refusals),
   }));
 }
 
@@ -98,14 +100,6 @@ function isFirst(platform: Platform, key: string): boolean {
   if (known.get(key) !== undefined) return false;
   known.set(key, true);
   return true;
-}
-
-function optionsOf(
-  context: CompileContext,
-  plugin: ProviderPlugin<never>,
-  credential: CredentialConfig | undefined,
-): object {
-  return { ...context.config.providers[plugin.name]?.options, ...credential?.options };
 }
 
 /** One client per provider and credential, shared by all endpoints and kept across reloads while both stay equal. */

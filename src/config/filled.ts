@@ -111,7 +111,8 @@ export interface FilledCallSettings {
   readonly failover: readonly { readonly credential?: string; readonly model?: string }[];
   readonly temperature: number | null;
   readonly top_p: number | null;
-  readonly max_output_tokens: number;
+  /** null: of an alias that sets no cap. */
+  readonly max_output_tokens: number | null;
   readonly usage_hard_limit_tokens: number | null;
   readonly monthly_budget_usd: FilledUsd | null;
   readonly budget_estimate: "worst_case" | "expected";

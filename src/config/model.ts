@@ -206,7 +206,8 @@ export interface CallSettings {
   readonly failover: readonly FailoverEntry[];
   readonly temperature: number | null;
   readonly top_p: number | null;
-  readonly max_output_tokens: number;
+  /** null: of an alias that sets no cap; the client and the model say how long an answer may be. */
+  readonly max_output_tokens: number | null;
   readonly usage_hard_limit_tokens: number | null;
   readonly monthly_budget_usd: Money | null;
   readonly budget_estimate: "worst_case" | "expected";

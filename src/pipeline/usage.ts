@@ -150,7 +150,8 @@ function possibleCompletion(x: Call, completionCharacters: number): number {
   const { n = 1, maxOutputTokens: asked = Number.POSITIVE_INFINITY } = x.options ?? {};
   const last = x.attempts.at(-1);
   const target = x.targets.find(({ provider, model }) => provider === last?.provider && model === last.model);
-  const cap = Math.min(target?.settings.maxOutputTokens ?? Number.POSITIVE_INFINITY, asked);
+  const { settings, outputTokensMax = Number.POSITIVE_INFINITY } = target ?? {};
+  const cap = Math.min(settings?.maxOutputTokens ?? outputTokensMax, asked);
   const allowed = Number.isFinite(cap) ? cap : UNBOUNDED_TOKENS;
   // A server may ignore the limit, and then the text itself says what it wrote.
   return Math.max(allowed * n, completionCharacters * TOKENS_PER_CHARACTER_MAX) + ADDED_COMPLETION_TOKENS_MAX;

@@ -133,6 +133,8 @@ export interface Target {
   readonly settings: Omit<ProviderRequest, "messages" | "options">;
   /** Brings what a call wants in their place to what the model takes; absent: it takes everything. */
   fit?(wanted: Target["settings"]): Target["settings"];
+  /** The most tokens that the model writes in one answer; undefined: not known. @since 0.2 */
+  readonly outputTokensMax?: number | undefined;
 }
 
 /** A provider plugin: how one vendor's models are asked. */
@@ -146,6 +148,11 @@ export interface ProviderPlugin<C = unknown> extends PluginBase {
   readonly needsApiKey: boolean;
   /** Settings that its models refuse; all that match count, in their order. Default: none. */
   readonly refusals?: readonly Refusal[] | ((config: C) => readonly Refusal[]);
+  /**
+   * The limit that it sends for a model whose maximum is not known, where neither the configuration nor the call sets
+   * one: for vendors that require a limit. Budgets reserve as much. Default: it sends none. @since 0.2
+   */
+  readonly outputTokensDefault?: number;
   /**
    * Returns a `WireFormat` (pure translation; sockets, timeouts and framing are the gateway's) or a `Provider` of its
    * own. `config` is a credential's `options`, checked against `schema`.

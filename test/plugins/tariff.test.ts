@@ -1,7 +1,7 @@
 /** What calls cost by their tariff, and what is reserved for them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { costNanoUsd, type Tariff, worstCaseCost } from "../../plugins/tariff.ts";
+import { costNanoUsd, type Tariff, worstCaseCost as worstCase } from "../../plugins/tariff.ts";
 
 const NOON = Date.UTC(2026, 4, 14, 12);
 const NEXT_MONTH = Date.UTC(2026, 5, 1);
@@ -9,6 +9,12 @@ const NEXT_MONTH = Date.UTC(2026, 5, 1);
 /** Nano-dollars a token: 100 in, 10 cached, 125 written, 1,000 out. */
 const rates = { input: 100, cached_input: 10, cache_write: 125, output: 1_000 };
 const plain: Tariff = [{ from_ms: 0, rates }];
+
+/** Of models whose answers nothing but the call limits. */
+function worstCaseCost(tariffs: readonly Tariff[], call: Parameters<typeof worstCase>[1], atMs: number) {
+  const models = tariffs.map((tariff) => ({ tariff, outputMax: Infinity, outputAssumed: 0 }));
+  return worstCase(models, call, atMs);
+}
 
 function used(prompt: number, completion: number, more: object = {}) {
   return { promptTokens: prompt, completionTokens: completion, totalTokens: prompt + completion, ...more };

@@ -31,7 +31,11 @@ function adjustmentsFor(
 ): readonly Adjustment[] {
   const plugin = check.plugins.find("provider", provider);
   if (plugin?.refusals === undefined) return [];
-  const wanted = { temperature: temperature ?? undefined, topP: top_p ?? undefined, maxOutputTokens };
+  const wanted = {
+    temperature: temperature ?? undefined,
+    topP: top_p ?? undefined,
+    maxOutputTokens: maxOutputTokens ?? undefined,
+  };
   const options = { ...check.config.providers[provider]?.options, ...credential?.options };
   try {
     return fitSettings(plugin.refusals(withDefaults(plugin, options)), model, wanted).adjustments;

@@ -83,6 +83,7 @@ const failoverEntry = section(
 );
 
 const TOKENS_MAX = 1_000_000_000;
+const OUTPUT_TOKENS_MAX = 200_000;
 
 const callSettings: Properties = {
   provider: orNull(name("Provider key; together with model and credential.", { examples: ["openai"] })),
@@ -96,7 +97,7 @@ const callSettings: Properties = {
   top_p: orNull(
     decimal("Nucleus sampling; null: not sent. Tune it or temperature, not both.", 0, 1, { examples: [0.9] }),
   ),
-  max_output_tokens: integer("Hard cap per answer.", 1, 200_000, { default: 4096 }),
+  max_output_tokens: integer("Hard cap per answer.", 1, OUTPUT_TOKENS_MAX, { default: 4096 }),
   usage_hard_limit_tokens: orNull(
     integer("Cap on a request's input, at about 4 characters a token; null: unlimited.", 1, TOKENS_MAX, {
       examples: [8000],
@@ -189,6 +190,14 @@ export const alias = section(
       default: null,
     },
     ...callSettings,
+    max_output_tokens: orNull(
+      integer(
+        "Hard cap per answer. null: what the client asks for, up to the most that the model writes; a client that asks for nothing gets the provider's own limit. Budgets reserve as much.",
+        1,
+        OUTPUT_TOKENS_MAX,
+        { examples: [8192] },
+      ),
+    ),
   },
   { required: ["alias"] },
 );

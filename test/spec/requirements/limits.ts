@@ -47,6 +47,8 @@ export const LIMITS = {
     "budget.token-over-endpoints": "A token's cap sums what it spent on all endpoints.",
     "budget.utc-month": "Months are calendar months in UTC.",
     "budget.month-of-reservation": "A call across midnight settles in the month in which it was reserved.",
+    "budget.estimate.client-limit":
+      "Without `max_output_tokens` of an alias the client's limit is reserved, else the model's maximum, else 32,768.",
     "cost.endpoint-price":
       "A call costs estimated_cost_per_1k_tokens_usd for each 1,000 of its total tokens.",
     "cost.price-table": "Without that price, `prices` give the cost, input and output apart.",

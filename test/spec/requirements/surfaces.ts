@@ -5,6 +5,8 @@ export const SURFACES = {
   ...rules("SPEC Errors", {
     "wrapper.alias.unknown": "An unknown alias is a 404.",
     "wrapper.project.type": "The wrapper's path on a gateway project is a 400.",
+    "wrapper.output-limit":
+      "An alias without `max_output_tokens` passes the client's limit, bounded by the model's known maximum.",
     "wrapper.hints":
       "A hint that a provider has no field for is left out; the log and `X-Sluice-Warnings` name it.",
     "wrapper.hints.mapped":
