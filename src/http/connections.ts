@@ -31,9 +31,6 @@ export interface ConnectionsOptions {
   readonly headTooSlow: (connection: Connection) => void;
 }
 
-/** In the place of a head's first byte: none can begin before the request under way has been answered. */
-const BUSY = -1;
-
 /** Bytes at the beginning of the window that is being measured. */
 interface Mark {
   bytes: number;
@@ -51,8 +48,8 @@ export interface Connection {
   /** Set once the connection is refused as such: what still arrives is discarded. */
   refused: boolean;
   /**
-   * Bytes received when the connection was last between two requests, and since when a head is awaited: from the
-   * connection's beginning, afterwards from its first byte.
+   * Bytes received when the last request ended, and since when a head is awaited: from the connection's beginning,
+   * afterwards from the first byte behind that request.
    */
   readonly head: { bytes: number; sinceMs: number | undefined };
   body: Mark | undefined;
@@ -64,6 +61,7 @@ export class Connections {
   readonly #open = new Map<Socket, Connection>();
   readonly #perNetwork = new Map<string, number>();
   #check: Timer | undefined;
+  #isDraining = false;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -109,6 +107,7 @@ export class Connections {
     connection.req = req;
     connection.res = res;
     connection.body = undefined;
+    res.on("finish", () => this.#answered(connection, res));
     this.#watch();
   }
 
@@ -118,12 +117,33 @@ export class Connections {
     socket.once("close", () => last.cancel());
   }
 
-  /** Closes the connections on which nothing is under way. */
-  closeIdle(): void {
-    for (const connection of this.#open.values()) {
-      const { socket, head } = connection;
-      if (!isBusy(connection) && socket.bytesRead === head.bytes) socket.destroy();
-    }
+  /**
+   * Closes the connections between two requests, now and as they come to be. One that has not sent a byte is kept: its
+   * first request may be on its way.
+   */
+  drain(): void {
+    this.#isDraining = true;
+    for (const connection of this.#open.values())
+      if (connection.head.sinceMs === undefined) closeIfIdle(connection);
+    // Node no longer checks the time of heads once its server is closed.
+    if (this.#open.size > 0) this.#watch();
+  }
+
+  /** Closes the connections that have not sent a byte. */
+  closeSilent(): void {
+    for (const { socket } of this.#open.values()) if (socket.bytesRead === 0) socket.destroy();
+  }
+
+  /** An answer is out: unless another request has arrived behind its own, a head begins with the next byte. */
+  #answered(connection: Connection, res: ServerResponse): void {
+    const { socket, req, head } = connection;
+    if (connection.res !== res || req === undefined) return;
+    if (!req.complete) return void req.once("end", () => this.#answered(connection, res));
+    connection.req = undefined;
+    connection.res = undefined;
+    head.bytes = socket.bytesRead;
+    head.sinceMs = undefined;
+    if (this.#isDraining) closeIfIdle(connection);
   }
 
   #gone({ socket, network, queued }: Connection): void {
@@ -166,19 +186,8 @@ export class Connections {
 
   /** Whether a request, an answer or a head is on its way. Refuses a head that has been for too long. */
   #isUnderWay(connection: Connection, nowMs: number): boolean {
-    const { socket, head, req } = connection;
-    if (isBusy(connection)) {
-      head.bytes = BUSY;
-      return true;
-    }
-    if (req !== undefined || head.bytes === BUSY) {
-      // A request has come and gone: a head begins with the next byte.
-      connection.req = undefined;
-      connection.res = undefined;
-      head.bytes = socket.bytesRead;
-      head.sinceMs = undefined;
-      return true;
-    }
+    if (isBusy(connection)) return true;
+    const { socket, head } = connection;
     if (head.sinceMs === undefined) {
       if (socket.bytesRead === head.bytes) return false;
       head.sinceMs = nowMs;
@@ -199,6 +208,12 @@ export class Connections {
 export function isBusy({ req, res }: Connection): boolean {
   if (req === undefined || res === undefined) return false;
   return !req.complete || !(res.writableFinished || res.destroyed);
+}
+
+function closeIfIdle(connection: Connection): void {
+  const { socket, head, refused } = connection;
+  // A refused connection ends when its linger time does.
+  if (!refused && !isBusy(connection) && socket.bytesRead === head.bytes) socket.destroy();
 }
 
 /** The mark to measure from: a new one when a window has been passed fast enough. */

@@ -18,8 +18,6 @@ const HEAD_BYTES_MAX = 16_384;
 const KEEP_ALIVE_MS = 72_000;
 /** Open connections; more are refused by the kernel's queue. */
 const CONNECTIONS_MAX = 20_000;
-/** How often connections that have become idle are closed while the server drains. */
-const SWEEP_MS = 50;
 /** Once the server drains, a connection may be silent for so long before its first request. */
 const SILENCE_MS = 1_000;
 /** How often Node checks its own timeout of heads, which backs up ours. */
@@ -88,6 +86,8 @@ export function httpServer(options: HttpServerOptions): HttpServer {
   };
   server.on("connection", (socket) => connections.accept(socket));
   allowHalfClose(server, connections);
+  // `close` calls this. Node 26 would close connections whose first request is on its way, older releases would not.
+  server.closeIdleConnections = () => connections.drain();
   server.on("request", serve);
   // A body announced with `Expect: 100-continue` is asked for when it is read, not before the token is accepted.
   server.on("checkContinue", serve);
@@ -101,7 +101,7 @@ export function httpServer(options: HttpServerOptions): HttpServer {
   return {
     listen: () => listen(server, host, port),
     drain: () => drain(server, connections, clock),
-    closeIdle: () => server.closeIdleConnections(),
+    closeIdle: () => connections.drain(),
     destroy: () => server.closeAllConnections(),
     get connections() {
       return connections.size;
@@ -122,16 +122,11 @@ function listen(server: Server, host: string, port: number): Promise<number> {
 
 function drain(server: Server, connections: Connections, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
-    const closeIdle = (): void => server.closeIdleConnections();
-    // Node takes a connection without a request for a busy one.
-    clock.after(SILENCE_MS, () => connections.closeIdle());
-    // A connection whose last answer is out becomes idle only then, and no event says so.
-    const sweep = setInterval(closeIdle, SWEEP_MS);
+    const silent = clock.after(SILENCE_MS, () => connections.closeSilent());
     server.close(() => {
-      clearInterval(sweep);
+      silent.cancel();
       resolve();
     });
-    closeIdle();
   });
 }
 

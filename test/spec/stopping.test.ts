@@ -1,7 +1,9 @@
 /** How a gateway ends: by a signal, at its deadline, after a lame-duck time, and after an error that no guard has caught. */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -43,6 +45,55 @@ verifies(
       assert.equal(textOf(events.slice(0, -2)), "Half");
     }
     assert.equal((await whole).status, 503);
+    await stopping;
+  },
+);
+
+/** A connection of its own; `answers` is what has been read so far. */
+function connection(t: TestContext, origin: string) {
+  const { hostname, port } = new URL(origin);
+  const socket = connect(Number(port), hostname).setEncoding("latin1");
+  const state = { socket, answers: "", isClosed: false };
+  socket.on("data", (text: string) => (state.answers += text)).on("error", () => {});
+  socket.on("close", () => (state.isClosed = true));
+  t.after(() => socket.destroy());
+  return state;
+}
+
+verifies(
+  "server.drain.connections",
+  "stopping closes idle connections at once; requests that begin to arrive on others are answered 503",
+  async (t) => {
+    const g = await startGateway(t, { endpoint: echoEntry({}) });
+    const body = JSON.stringify(hello);
+    const head = `POST /api/${PROJECT}/ask HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${TOKENS.web}\r\nContent-Length: ${body.length}\r\n`;
+    const whole = `${head}\r\n${body}`;
+    const { origin } = g.client;
+    const idle = connection(t, origin);
+    idle.socket.write(`${head}\r\n`);
+    await until(() => g.gateway.openCalls === 1, "the call has begun");
+    // A body that arrives later than its head.
+    idle.socket.write(body);
+    const halfway = connection(t, origin);
+    halfway.socket.write(whole);
+    await until(() => idle.answers.includes("Hello") && halfway.answers.includes("Hello"), "two answers");
+    halfway.socket.write(head);
+    const beginning = connection(t, origin);
+    beginning.socket.write(head.slice(0, 20));
+    const silent = connection(t, origin);
+    await once(silent.socket, "connect");
+    // What was written before this call has been read when it is answered.
+    assertAnswered(await g.call(hello));
+    const stopping = g.gateway.stop();
+    await until(() => idle.isClosed, "the idle connection is closed");
+    halfway.socket.write(`\r\n${body}`);
+    beginning.socket.write(whole.slice(20));
+    silent.socket.write(whole);
+    await until(() => halfway.isClosed && beginning.isClosed && silent.isClosed, "all are closed");
+    assert.match(idle.answers, /^HTTP\/1\.1 200 /);
+    assert.match(halfway.answers, /"Hello"[\s\S]*HTTP\/1\.1 503 /);
+    assert.match(beginning.answers, /^HTTP\/1\.1 503 /);
+    assert.match(silent.answers, /^HTTP\/1\.1 503 /);
     await stopping;
   },
 );

@@ -33,6 +33,8 @@ export const RUNNING = {
       "A stream that has begun is not cut by `request_timeout_ms`, but by `stream_timeout_ms` where that is set.",
     "server.drain": "Stopping lets open calls finish, then ends.",
     "server.drain.limit": "A call still open after `drain_timeout_ms` is cut.",
+    "server.drain.connections":
+      "A draining listener closes idle connections at once; a request that begins to arrive on another is answered 503.",
     "server.drain.events":
       "At the end of `drain_timeout_ms` open streams end with their error event and `[DONE]`, other calls with 503.",
     "server.lame-duck": "For `lame_duck_ms` after SIGTERM `/readyz` is 503 and calls are still admitted.",
