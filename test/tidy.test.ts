@@ -12,6 +12,7 @@ import {
   fileLength,
   fileName,
   functionSize,
+  headersSafe,
   noLeftovers,
   noMachine,
   opensWithComment,
@@ -67,6 +68,16 @@ test("no file names a machine", () => every(noMachine, files));
 test("JSON from outside is parsed with a check of its depth", () => {
   every(depthChecked, sources);
   shows(depthChecked, "providers/a.ts", "JSON.parse(text)", "parseJson(text) // not JSON.parse(text)");
+});
+
+test("headers are not read by the getters that a header can make throw", () => {
+  every(headersSafe, sources);
+  shows(
+    headersSafe,
+    "src/http/a.ts",
+    "req.headersDistinct.host",
+    "req.rawHeaders // not req.headersDistinct",
+  );
 });
 
 test("README, CHANGELOG and LICENSE are there", () => {

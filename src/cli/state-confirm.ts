@@ -14,11 +14,12 @@ export async function confirmState(
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { config: { type: "string" } },
+    options: { config: { type: "string" }, root: { type: "string" } },
   });
   if (positionals.length > 0) return misused(io, "state", "confirm takes no FILE");
   const path = resolve(io.cwd, configPath(values.config, io.env));
-  const request = { path, overlays: [], env: io.env, secrets: "resolve", strict: false } as const;
+  const root = values.root === undefined ? undefined : resolve(io.cwd, values.root);
+  const request = { path, root, overlays: [], env: io.env, secrets: "resolve", strict: false } as const;
   const { config, errors } = await loadConfig(request, loadPlugins);
   if (config === undefined || errors.length > 0) {
     io.stderr(renderText(errors, io.isTerminal, io.cwd));

@@ -20,12 +20,12 @@ import { type CliIo, type Command, configPath, EXIT, misused } from "./command.t
 import { confirmState } from "./state-confirm.ts";
 import { checkedText, repairedText, shownText, stateView } from "./state-text.ts";
 
-const HELP = `Usage: sluice state show   [--directory DIR | --config PATH] [--output text|json]
-       sluice state verify [--directory DIR | --config PATH] [--output text|json]
-       sluice state repair [--directory DIR | --config PATH]
-       sluice state export [--directory DIR | --config PATH] [FILE]
-       sluice state import [--directory DIR | --config PATH] [FILE]
-       sluice state confirm [--config PATH]
+const HELP = `Usage: sluice state show   [--directory DIR | --config PATH [--root DIR]] [--output text|json]
+       sluice state verify [--directory DIR | --config PATH [--root DIR]] [--output text|json]
+       sluice state repair [--directory DIR | --config PATH [--root DIR]]
+       sluice state export [--directory DIR | --config PATH [--root DIR]] [FILE]
+       sluice state import [--directory DIR | --config PATH [--root DIR]] [FILE]
+       sluice state confirm [--config PATH] [--root DIR]
 
 Works on the folder of \`state.driver: file\` while no gateway runs on it. A crash needs no repair. A gateway that finds
 damaged files starts when only conversations, audit records or rate windows are lost, and logs which; it refuses to start
@@ -42,6 +42,7 @@ confirm for \`state.driver: redis\`, while gateways run: after Redis was emptied
 
   --directory DIR  the folder; relative to the working directory (default: state.directory of the configuration)
   --config PATH    the configuration to ask (default: SLUICE_CONFIG, else gateway.config.yaml)
+  --root DIR       the folder that the files of the configuration must stay inside (default: the folder of PATH)
   --output json    for scripts; amounts in nano-dollars
 
 Examples:
@@ -83,6 +84,7 @@ export function stateCommand(loadPlugins: PluginLoader): Command {
         options: {
           directory: { type: "string" },
           config: { type: "string" },
+          root: { type: "string" },
           output: { type: "string", default: "text" },
         },
       });
@@ -92,7 +94,7 @@ export function stateCommand(loadPlugins: PluginLoader): Command {
         return misused(io, "state", `--output of ${name} cannot be '${output}'`);
       if (positionals.length > (takesFile ? 1 : 0))
         return misused(io, "state", takesFile ? "one FILE at most" : `${name} takes no FILE`);
-      const directory = values.directory ?? (await directoryOf(values.config, io, loadPlugins));
+      const directory = values.directory ?? (await directoryOf(values, io, loadPlugins));
       if (directory === undefined) return EXIT.failed;
       const [file] = positionals;
       const task = {
@@ -108,12 +110,13 @@ export function stateCommand(loadPlugins: PluginLoader): Command {
 
 /** undefined: the configuration has errors, and they have been told. */
 async function directoryOf(
-  path: string | undefined,
+  { config: path, root }: { readonly config?: string | undefined; readonly root?: string | undefined },
   io: CliIo,
   loadPlugins: PluginLoader,
 ): Promise<string | undefined> {
   const request = {
     path: resolve(io.cwd, configPath(path, io.env)),
+    root: root === undefined ? undefined : resolve(io.cwd, root),
     overlays: [],
     env: io.env,
     secrets: "skip",

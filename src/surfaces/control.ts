@@ -79,7 +79,7 @@ export function controlPlane(
         req,
         res,
         bytes,
-        headers,
+        headers: () => headers,
         done: (_status, thrown) => {
           if (thrown !== undefined)
             ctx.log.error({ err: thrown, actor: name }, "a control-plane tool failed");

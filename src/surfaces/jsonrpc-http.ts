@@ -17,8 +17,8 @@ export interface RpcExchange<Caller> {
   readonly res: ServerResponse;
   /** Of the body; undefined when there was none. */
   readonly bytes: Buffer | undefined;
-  /** Of every answer. */
-  readonly headers: FlatHeaders;
+  /** Of every answer; asked when its head goes out. */
+  readonly headers: () => FlatHeaders;
   /** Absent: requests cannot be withdrawn, and no session has an id. */
   readonly session?: RpcSession;
   /** Runs once, when the answer is out, with its status. `thrown`: a bug of the server, for the log. */
@@ -29,7 +29,7 @@ export interface RpcExchange<Caller> {
 export function serveRpc<Caller>(exchange: RpcExchange<Caller>): void {
   const { server, caller, req, res, bytes, headers, session } = exchange;
   const takesEvents = req.headers.accept?.includes("text/event-stream") === true;
-  const stream = takesEvents ? new EventStream(res, () => headers) : undefined;
+  const stream = takesEvents ? new EventStream(res, headers) : undefined;
   const notify = (notification: JsonMap): void => {
     // Progress that a slow client has no room for is left out: the next report says more.
     if (!res.writableNeedDrain && !res.writableEnded && !res.destroyed) stream?.write(event(notification));
@@ -77,7 +77,7 @@ function send<Caller>(
   if (res.destroyed) return;
   const { sessionId, errorCode } = reply;
   if (reply.body === undefined) {
-    res.writeHead(reply.status, [...headers]);
+    res.writeHead(reply.status, [...headers()]);
     res.end();
   } else if (reply.isCancelled === true && stream !== undefined) {
     // Opens it where nothing was written yet.
@@ -87,7 +87,7 @@ function send<Caller>(
     stream.write(event(reply.body));
     stream.end();
   } else {
-    const all = [...headers];
+    const all = [...headers()];
     if (sessionId !== undefined) all.push("Mcp-Session-Id", sessionId);
     if (errorCode !== undefined) all.push(...errorCodeHeader(errorCode));
     sendJson(res, reply.status, JSON.stringify(reply.body), all);

@@ -3,6 +3,7 @@
  * its whole chain, so each is a call of its own. Knows no tool.
  */
 import type { CompiledProject, FinishStep, RequestStep } from "../compile/model.ts";
+import type { FlatHeaders } from "../http/respond.ts";
 import { Call } from "../pipeline/call.ts";
 import { closeMoney, type Ending, endCall } from "../pipeline/end.ts";
 import { runRequest } from "../pipeline/run.ts";
@@ -15,6 +16,7 @@ import {
   reject,
 } from "../plugin/index.ts";
 import type { Visit } from "./arrival.ts";
+import { rateHeaders } from "./rate-headers.ts";
 
 export class McpCalls {
   readonly visit: Visit;
@@ -56,6 +58,12 @@ export class McpCalls {
       // An answer makes no sense before there is a question.
       return this.refuse(call, isGatewayError(settled) ? settled : reject("internal", {}));
     });
+  }
+
+  /** Rate limit fields of the tool call that was admitted last, if that has limits. */
+  rateHeaders(): FlatHeaders {
+    const { windows } = this.#current;
+    return windows === undefined ? [] : rateHeaders(this.#current, windows);
   }
 
   /** Lets a call that is to be passed on through its chain; what refuses it. Nothing is spent on it. */

@@ -34,11 +34,12 @@ export function serveMcp(visit: Visit): void {
     visit.readBytes((bytes) => {
       const caller = new McpCalls(visit, project);
       const { uuid } = call.project;
+      const headers = visit.headers();
       const requests = running(ctx).of(`${uuid} ${call.token.id}`, req.headers["mcp-session-id"]);
       serveRpc({
         ...{ server: serverOf(project), caller, req, res, bytes },
         session: { requests, newId: () => ctx.random.uuid() },
-        headers: visit.headers(),
+        headers: () => [...headers, ...caller.rateHeaders()],
         done: (status, thrown) => {
           if (thrown !== undefined)
             ctx.rt.log.error({ err: thrown, request_id: call.requestId }, "the MCP bridge failed");

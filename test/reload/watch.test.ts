@@ -1,9 +1,12 @@
 /** Changed files are taken up however they are changed, and a burst of changes is one reload. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { ConfigWatch } from "../../src/gateway/watch.ts";
+import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { hashOf, PROJECT, TOKENS } from "../spec/kit/config.ts";
 import { APPLIED, configSaying, REFUSED, watching } from "./kit.ts";
 
@@ -152,4 +155,45 @@ test("a file added to a configuration folder is taken up, and its removal too", 
     w.gateway.config.projects.map(({ uuid }) => uuid),
     [PROJECT],
   );
+});
+
+test("an error while it looks is reported and caught; the next poll looks again", LIMIT, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-watch-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const path = join(folder, "gateway.yaml");
+  writeFileSync(path, "one");
+  const clock = virtualClock();
+  const told: unknown[] = [];
+  const behaviors = [
+    () => Promise.reject(new Error("rejected")),
+    () => {
+      throw new Error("thrown");
+    },
+    () => Promise.resolve(),
+  ];
+  let runs = 0;
+  const watch = new ConfigWatch({
+    clock,
+    changed: () => behaviors[runs++]?.() ?? Promise.resolve(),
+    failed: (thrown) => told.push(thrown),
+  });
+  t.after(() => watch.close());
+  // No folder is watched for events: only polls look.
+  watch.follow({
+    ...{ files: [path], directories: [], eventFolders: [], fingerprint: "", secretFiles: [] },
+    directoryNames: [],
+  });
+  for (let expected = 1; expected <= behaviors.length; expected++) {
+    const version = String(expected).repeat(expected);
+    writeFileSync(path, version);
+    while (runs < expected || told.length < Math.min(expected, 2)) {
+      clock.advance(2_000);
+      await new Promise(setImmediate);
+    }
+  }
+  assert.deepEqual(
+    told.map((thrown) => (thrown instanceof Error ? thrown.message : thrown)),
+    ["rejected", "thrown"],
+  );
+  assert.equal(runs, 3);
 });

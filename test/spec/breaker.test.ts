@@ -7,7 +7,7 @@ import {
   sseAnswer,
   statusAnswer,
 } from "../../src/testing/fake-upstream.ts";
-import { assertAnswered, assertRefused, at } from "./kit/client.ts";
+import { assertAnswered, assertRefused, at, until } from "./kit/client.ts";
 import { textOf } from "./kit/event-stream.ts";
 import { type Closer, callBytes, type Harness, type StartOptions, startGateway } from "./kit/gateway.ts";
 import { chunk, completion } from "./kit/provider.ts";
@@ -119,6 +119,55 @@ verifies(
     assert.equal(assertAnswered(await g.call(hello)), "Back.");
   },
 );
+
+/** A provider that does what the call's message says. */
+const OBEDIENT = `export default { api: 1, kind: "provider", name: "obedient", description: "Does as it is told.",
+  examples: [], schema: { type: "object" }, label: "Obedient", defaultBaseUrl: "obedient://local", needsApiKey: false,
+  setup() { return {
+    complete(request) {
+      const text = request.messages.at(-1).content;
+      if (text === "fail") return { kind: "failure", status: 503, reason: "no", movesOn: true, accepted: false };
+      if (text === "throw") throw new Error("a bug of the provider");
+      if (text === "hang") return new Promise(() => {});
+      return { id: "1", model: "m", content: "Back.", finishReason: "stop" };
+    },
+    stream() { throw new Error("not asked for"); },
+  }; } };`;
+
+for (const [way, status] of [
+  ["throw", 500],
+  ["hang", 502],
+] as const) {
+  verifies(
+    "provider.breaker.trial",
+    `a trial whose provider never says how it went (${way}) ends with its call: the next call tries instead`,
+    async (t) => {
+      const g = await startGateway(t, {
+        files: { "obedient.js": OBEDIENT },
+        root: { plugins: ["./obedient.js"] },
+        server: { request_timeout_ms: 10_000 },
+        credentials: [{ name: "own", provider: "obedient" }],
+        endpoint: {
+          ...{ provider: "obedient", credential: "own", model: "m" },
+          failover: [{ credential: "main", model: "gpt-4o" }],
+        },
+      });
+      g.provider.says("From the steady one.");
+      const say = (message: string) => g.call({ message });
+      for (let call = 1; call <= 5; call++) assertAnswered(await say("fail"));
+      assert.equal(assertAnswered(await say("Hello")), "From the steady one.");
+      g.clock.advance(OPEN_MS);
+      const trial = say(way);
+      if (way === "hang") {
+        await until(() => g.gateway.openCalls === 1, "the trial is under way");
+        assert.equal(assertAnswered(await say("Hello")), "From the steady one.");
+        g.clock.advance(10_000);
+      }
+      assert.equal((await trial).status, status);
+      assert.equal(assertAnswered(await say("Hello")), "Back.");
+    },
+  );
+}
 
 verifies("provider.breaker.last", "the last target left is asked, however often it has failed", async (t) => {
   const { g, shaky, asked } = await withShaky(t);

@@ -6,9 +6,10 @@ import { statusAnswer } from "../../src/testing/fake-upstream.ts";
 import { CALLER, proxied, startProxy, upstreamOf } from "../proxy/kit.ts";
 import { skipWithoutRedis, startRedis } from "../state/redis-server.ts";
 import { startWrapper } from "../wrapper/kit.ts";
-import { assertAnswered, assertRefused, until } from "./kit/client.ts";
+import { assertAnswered, assertRefused, at, until } from "./kit/client.ts";
 import { echoEntry } from "./kit/config.ts";
 import { startGateway } from "./kit/gateway.ts";
+import { AGENT, ask, BRIDGE, bridgeParts, EVENTS, use } from "./kit/mcp.ts";
 import { chunk } from "./kit/provider.ts";
 import { verifies } from "./verifies.ts";
 
@@ -129,6 +130,49 @@ verifies(
     const free = await call("free");
     assert.deepEqual(fieldsOf(free.headers), [undefined, '"theirs";r=77']);
     assert.deepEqual(tighterOf(free.headers), [undefined, "77", undefined]);
+  },
+);
+
+verifies(
+  "rate.headers.admitted",
+  "answers of MCP tool calls have the fields of the tool that was called, as JSON and as events",
+  async (t) => {
+    const limited = { expose_as_mcp_tool: true, ...limits };
+    const g = await startGateway(
+      t,
+      bridgeParts({
+        endpoint: echoEntry(limited),
+        endpoints: [
+          echoEntry({ name: "Free", expose_as_mcp_tool: true }),
+          { name: "Slow", provider: "openai", model: "gpt-4o-mini", credential: "main", ...limited },
+        ],
+      }),
+    );
+    const { headers } = await use(g.client, "ask", hello);
+    assert.deepEqual(fieldsOf(headers), [BOTH, '"minute";r=2;t=60, "hour";r=3;t=3600']);
+    assert.deepEqual(tighterOf(headers), ["3", "2", "60"]);
+    assertUnlimited((await use(g.client, "free", hello)).headers);
+    assertUnlimited((await ask(g.client, { method: "tools/list" })).headers);
+    // A batch is one answer: its fields are those of its last call.
+    const call = (id: number) => ({
+      jsonrpc: "2.0",
+      id,
+      method: "tools/call",
+      params: { name: "ask", arguments: hello },
+    });
+    const batch = await g.client.send(BRIDGE, { token: AGENT, body: [call(1), call(2)] });
+    assert.deepEqual(tighterOf(batch.headers), ["3", "0", "60"]);
+    const refused = await use(g.client, "ask", hello);
+    assert.equal(at(refused.json, "error", "data", "retry_after"), 60);
+    assertUnlimited(refused.headers);
+    // A stream whose head goes out with the first report, before the answer.
+    const played = g.provider.opens();
+    const params = { name: "slow", arguments: hello, _meta: { progressToken: 1 } };
+    const body = { jsonrpc: "2.0", id: 3, method: "tools/call", params };
+    const stream = await g.client.stream(BRIDGE, { token: AGENT, body, ...EVENTS });
+    assert.deepEqual(tighterOf(stream.headers), ["3", "2", "60"]);
+    await played.end();
+    await stream.rest();
   },
 );
 

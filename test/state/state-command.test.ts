@@ -1,6 +1,6 @@
 /** `sluice state` on real folders: what it shows, finds, mends and moves, and that it leaves a folder in use alone. */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { main } from "../../src/cli/main.ts";
@@ -65,6 +65,31 @@ test("show says what was spent, what is reserved, and what else is kept", async 
     { month: "2026-05", key: "endpoint", settled_nano_usd: 1150, reserved_nano_usd: 40 },
     { month: "2026-05", key: "token", settled_nano_usd: 1150, reserved_nano_usd: 40 },
   ]);
+});
+
+test("--root lets the configuration share files with its neighbors, as validate does", async (t) => {
+  const root = temporaryFolder(t);
+  const directory = join(root, "state");
+  await livedIn(directory);
+  mkdirSync(join(root, "conf"));
+  const config = join(root, "conf/gateway.config.yaml");
+  writeFileSync(
+    config,
+    `version: 1\ninclude: ["../shared.yaml"]\nstate: { driver: file, directory: ${directory} }\n`,
+  );
+  writeFileSync(join(root, "shared.yaml"), "projects: []\n");
+  const narrow = await sluice(["show", "--config", config]);
+  assert.equal(narrow.code, 1);
+  assert.match(narrow.err, /E0011/);
+  const wide = await sluice(["show", "--config", config, "--root", root]);
+  assert.equal(wide.code, 0, wide.err);
+  assert.match(wide.out, /conversations +1\n/);
+  // `confirm` reads the same files, and refuses a driver that is not its own.
+  assert.match((await sluice(["confirm", "--config", config])).err, /E0011/);
+  assert.match(
+    (await sluice(["confirm", "--config", config, "--root", root])).err,
+    /confirm is for state.driver 'redis'/,
+  );
 });
 
 test("verify tells where a file is damaged and what is lost; repair keeps what is readable, and the damaged file", async (t) => {

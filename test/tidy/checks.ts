@@ -116,6 +116,12 @@ const READS_OUTSIDE = /^(?:providers|plugins|src\/(?:plugin|upstream|surfaces))\
 /** The one that checks the depth, and one that keeps nothing but a string. */
 const PARSES_JSON = ["src/plugin/wire/json.ts", "src/plugin/wire/plain-events.ts"];
 
+/** Node before 20.20.2, 22.22.2 and 24.14.1 throws in these getters on a header named `__proto__` (CVE-2026-21710). */
+export const headersSafe: Check = ({ path, text }) =>
+  /^(?:providers|plugins|src)\//.test(path) && /\.(?:headers|trailers)Distinct\b/.test(codeOf(text))
+    ? [`${path} reads headersDistinct or trailersDistinct, which a header can make throw: read rawHeaders.`]
+    : [];
+
 /** JSON from outside is parsed by `parseJson`, which refuses what nests too deep to be written again. */
 export const depthChecked: Check = ({ path, text }) =>
   READS_OUTSIDE.test(path) && !PARSES_JSON.includes(path) && codeOf(text).includes("JSON.parse(")

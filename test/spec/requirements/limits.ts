@@ -10,7 +10,7 @@ export const LIMITS = {
     "rate.headers":
       "A 429 has `RateLimit-Policy`, `RateLimit` and `X-RateLimit-Limit`, `-Remaining` and `-Reset` beside `Retry-After`.",
     "rate.headers.admitted":
-      "Answers to admitted calls have them too, JSON and streams, chat, wrapper and proxy: every window in `RateLimit`, the tighter one in `X-RateLimit-*`; none without a limit.",
+      "Answers to admitted calls have them too, JSON and streams, chat, wrapper, proxy and MCP tools: every window in `RateLimit`, the tighter one in `X-RateLimit-*`; none without a limit.",
     "rate.message":
       "The 429 says `Rate limit exceeded.` with scope, retry_after and the header `Retry-After`.",
     "rate.per-endpoint": "Endpoints have windows of their own.",
