@@ -35,6 +35,8 @@ interface Options {
   readonly tariffs: Readonly<Record<string, Tariff>>;
   /** By the list prices, where `tariffs` is the endpoint's own price. */
   readonly list_tariffs?: Readonly<Record<string, Tariff>>;
+  /** Keyed as `tariffs`: of other models that a provider may ask within an answer. */
+  readonly inner_tariffs?: Readonly<Record<string, Tariff>>;
   /** null: what `output_limits` say. */
   readonly max_output_tokens: number | null;
   /** Keyed as `tariffs`: tokens of one answer. `known`: the model's maximum; `assumed`: where nobody sets a limit. */
@@ -67,6 +69,7 @@ export default definePlugin<Options>({
     properties: {
       tariffs: { type: "object", additionalProperties: TARIFF_SCHEMA },
       list_tariffs: { type: "object", additionalProperties: TARIFF_SCHEMA },
+      inner_tariffs: { type: "object", additionalProperties: TARIFF_SCHEMA },
     },
   },
   examples: [
@@ -96,18 +99,8 @@ export default definePlugin<Options>({
       );
     }
 
-    /** Tokens of what has no characters, by the rule of the provider where they are most. */
-    function tokensBeside({ messages, options: asked }: Exchange): number {
-      let most = 0;
-      for (const provider of providers) {
-        const tokens = mediaTokens(messages, provider) + toolPreambleTokens(asked, provider);
-        most = Math.max(most, tokens);
-      }
-      return most;
-    }
-
     function claim(x: Exchange, characters: number): Outcome {
-      const inputTokens = estimateTokens(characters) + tokensBeside(x);
+      const inputTokens = estimateTokens(characters) + tokensBeside(x, providers);
       const { maxOutputTokens: outputTokens = Number.POSITIVE_INFINITY, n: answers = 1 } =
         x.options ?? NO_OPTIONS;
       const tier = requestedTier(x);
@@ -116,9 +109,16 @@ export default definePlugin<Options>({
         { inputTokens, outputTokens, answers, expectedTokens: recent?.percentile95(), tier },
         x.startedAtMs,
       );
-      const { tariffs: prices, list_tariffs: listPrices } = options;
+      const { tariffs: prices, list_tariffs: listPrices, inner_tariffs: innerPrices } = options;
       // Field by field: a spread costs microseconds, and this runs on every call.
-      const amounts: Amounts = { estimateNanoUsd, inputNanoUsd, tariffs: prices, listTariffs: listPrices, x };
+      const amounts: Amounts = {
+        estimateNanoUsd,
+        inputNanoUsd,
+        tariffs: prices,
+        listTariffs: listPrices,
+        innerTariffs: innerPrices,
+        x,
+      };
       x.claim(new EndpointClaim(endpointKey, options.cap_nano_usd ?? undefined, options.cap_text, amounts));
       const { token } = x;
       x.claim(new TokenClaim(tokenKey(token), token.monthlyCapNanoUsd, token.monthlyCapText, amounts));
@@ -142,6 +142,16 @@ export default definePlugin<Options>({
     };
   },
 });
+
+/** Tokens of what has no characters, by the rule of the provider where they are most. */
+function tokensBeside({ messages, options }: Exchange, providers: readonly string[]): number {
+  let most = 0;
+  for (const provider of providers) {
+    const tokens = mediaTokens(messages, provider) + toolPreambleTokens(options, provider);
+    most = Math.max(most, tokens);
+  }
+  return most;
+}
 
 function pricedModels(options: Options): readonly PricedModel[] {
   const { tariffs, max_output_tokens: cap, output_limits: limits = {} } = options;
@@ -167,6 +177,7 @@ function holdToken(x: Exchange): Outcome {
     inputNanoUsd: 0,
     tariffs: {},
     listTariffs: undefined,
+    innerTariffs: undefined,
     x,
   };
   x.claim(new TokenClaim(tokenKey(token), token.monthlyCapNanoUsd, token.monthlyCapText, amounts));
@@ -178,6 +189,7 @@ interface Amounts {
   readonly inputNanoUsd: number;
   readonly tariffs: Options["tariffs"];
   readonly listTariffs: Options["list_tariffs"];
+  readonly innerTariffs: Options["inner_tariffs"];
   readonly x: Exchange;
 }
 
@@ -205,14 +217,38 @@ abstract class MonthClaim implements SpendClaim {
   costNanoUsd(usage: Usage): number {
     const { tariffs, x } = this.#amounts;
     const own = tariffs["*"];
+    if (own === undefined) return this.#costByTarget(tariffs, usage) ?? 0;
     // An endpoint's own price is for all its tokens, whatever the provider charges for.
-    if (own !== undefined) return costNanoUsd(own, withoutBilled(usage), x.startedAtMs);
-    return costByTarget(tariffs, usage, x) ?? 0;
+    let cost = costNanoUsd(own, withoutBilled(usage), x.startedAtMs);
+    for (const other of usage.otherModels ?? []) cost += costNanoUsd(own, other, x.startedAtMs);
+    return cost;
   }
 
   listCostNanoUsd(usage: Usage): number | undefined {
-    const { tariffs, listTariffs = tariffs, x } = this.#amounts;
-    return costByTarget(listTariffs, usage, x);
+    const { tariffs, listTariffs = tariffs } = this.#amounts;
+    return this.#costByTarget(listTariffs, usage);
+  }
+
+  /** By the price of the target that answered, of the moment when the call came, as it was reserved. */
+  #costByTarget(tariffs: Options["tariffs"], usage: Usage): number | undefined {
+    const { innerTariffs = tariffs, x } = this.#amounts;
+    const last = x.attempts.at(-1);
+    const tariff = tariffs[`${last?.provider}/${last?.model}`];
+    if (tariff === undefined) return undefined;
+    const tier = requestedTier(x);
+    let cost = costNanoUsd(tariff, usage, x.startedAtMs, tier);
+    const { otherModels, inferenceGeo, serviceTier } = usage;
+    for (const other of otherModels ?? []) {
+      // A model of which no price is known costs what the one costs that was asked.
+      const price = innerTariffs[`${last?.provider}/${other.model}`] ?? tariff;
+      const used: Usage = {
+        ...other,
+        ...(inferenceGeo !== undefined && { inferenceGeo }),
+        ...(serviceTier !== undefined && { serviceTier }),
+      };
+      cost += costNanoUsd(price, used, x.startedAtMs, tier);
+    }
+    return cost;
   }
 
   protected words(spentNanoUsd: number): { spent: string; estimate: string; cap: string } {
@@ -238,13 +274,6 @@ function tokenKey(token: TokenRef): string {
   let key = tokenKeys.get(token);
   if (key === undefined) tokenKeys.set(token, (key = `spend:token:${token.projectUuid}/${token.id}`));
   return key;
-}
-
-/** By the price of the target that answered, of the moment when the call came, as it was reserved. */
-function costByTarget(tariffs: Options["tariffs"], usage: Usage, x: Exchange): number | undefined {
-  const last = x.attempts.at(-1);
-  const tariff = tariffs[`${last?.provider}/${last?.model}`];
-  return tariff === undefined ? undefined : costNanoUsd(tariff, usage, x.startedAtMs, requestedTier(x));
 }
 
 function withoutBilled(usage: Usage): Usage {

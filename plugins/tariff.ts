@@ -14,15 +14,20 @@ interface Rates {
   readonly output: number;
 }
 
-/** What holds from a moment on. */
-interface Period {
-  /** Unix milliseconds. */
-  readonly from_ms: number;
+interface Prices {
   readonly rates: Rates;
   /** For the whole of a request with more prompt tokens than that, cached ones counted. */
   readonly long?: { readonly above_tokens: number; readonly rates: Rates };
-  /** What the rates are multiplied by in each processing tier. A tier that is not listed costs the rates themselves. */
-  readonly tiers?: Readonly<Record<string, number>>;
+}
+
+/** What holds from a moment on. */
+interface Period extends Prices {
+  /** Unix milliseconds. */
+  readonly from_ms: number;
+  /** By processing tier: prices of its own, or what these are multiplied by. One that is not listed costs these. */
+  readonly tiers?: Readonly<Record<string, number | Prices>>;
+  /** By place: what token prices are multiplied by. A place that is not listed costs no more. */
+  readonly geo?: Readonly<Record<string, number>>;
   /** Nano-dollars for each web search that the provider runs. */
   readonly web_search?: number;
 }
@@ -44,6 +49,21 @@ const rates = {
   },
 } as const;
 
+const long = {
+  type: "object",
+  additionalProperties: false,
+  required: ["above_tokens", "rates"],
+  properties: { above_tokens: { type: "integer", minimum: 0 }, rates },
+} as const;
+
+const tier = {
+  type: ["number", "object"],
+  minimum: 0,
+  additionalProperties: false,
+  required: ["rates"],
+  properties: { rates, long },
+} as const;
+
 export const TARIFF_SCHEMA: JsonSchema = {
   type: "array",
   minItems: 1,
@@ -54,13 +74,9 @@ export const TARIFF_SCHEMA: JsonSchema = {
     properties: {
       from_ms: { type: "integer", minimum: 0 },
       rates,
-      long: {
-        type: "object",
-        additionalProperties: false,
-        required: ["above_tokens", "rates"],
-        properties: { above_tokens: { type: "integer", minimum: 0 }, rates },
-      },
-      tiers: { type: "object", additionalProperties: rate },
+      long,
+      tiers: { type: "object", additionalProperties: tier },
+      geo: { type: "object", additionalProperties: rate },
       web_search: rate,
     },
   },
@@ -73,23 +89,32 @@ export const TARIFF_SCHEMA: JsonSchema = {
 export function costNanoUsd(tariff: Tariff, usage: Usage, atMs: number, requestedTier = ""): number {
   const period = periodAt(tariff, atMs);
   if (period === undefined) return 0;
-  const { billed, webSearches = 0, serviceTier } = usage;
-  const factor = period.tiers?.[serviceTier ?? requestedTier] ?? 1;
+  const { billed, webSearches = 0, serviceTier = requestedTier, inferenceGeo } = usage;
+  const tier = ofOwn(period.tiers, serviceTier) ?? 1;
+  const [prices, times] = typeof tier === "number" ? [period, tier] : [tier, 1];
+  const factor = inferenceGeo === undefined ? times : times * (ofOwn(period.geo, inferenceGeo) ?? 1);
   const searches = webSearches * (period.web_search ?? 0);
   if (billed !== undefined) {
-    const { input, output } = ratesFor(period, billed.promptTokens);
+    const { input, output } = ratesFor(prices, billed.promptTokens);
     return Math.round((billed.promptTokens * input + billed.completionTokens * output) * factor + searches);
   }
-  const { input, cached_input, cache_write, cache_write_1h, output } = ratesFor(period, usage.promptTokens);
-  const cached = usage.cachedPromptTokens ?? 0;
-  const written = usage.cacheWriteTokens ?? 0;
+  return Math.round(tokensNanoUsd(ratesFor(prices, usage.promptTokens), usage) * factor + searches);
+}
+
+function tokensNanoUsd(rates: Rates, usage: Usage): number {
+  const { input, cached_input, cache_write, cache_write_1h = cache_write, output } = rates;
+  const { cachedPromptTokens: cached = 0, cacheWriteTokens: written = 0 } = usage;
   const writtenFor1h = Math.min(usage.cacheWrite1hTokens ?? 0, written);
   const fresh = Math.max(0, usage.promptTokens - cached - written);
   // Total tokens, where a provider counts more of them than prompt and completion, are paid as output.
   const answered = Math.max(usage.completionTokens, usage.totalTokens - usage.promptTokens);
-  const writes = (written - writtenFor1h) * cache_write + writtenFor1h * (cache_write_1h ?? cache_write);
-  const tokens = fresh * input + cached * cached_input + writes + answered * output;
-  return Math.round(tokens * factor + searches);
+  const writes = (written - writtenFor1h) * cache_write + writtenFor1h * cache_write_1h;
+  return fresh * input + cached * cached_input + writes + answered * output;
+}
+
+/** Names come from providers: `constructor` is no tier. */
+function ofOwn<T>(map: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
+  return map !== undefined && Object.hasOwn(map, name) ? map[name] : undefined;
 }
 
 /** Tiers of which it is known that they cost no more than the list price, whatever the vendor. */
@@ -116,31 +141,49 @@ export interface WorstCase {
   readonly tier?: string;
 }
 
-/** The most that a call may cost on any of the models: in all, and for the input alone. */
+/** What is reserved for a call: in all, and for the input alone. */
+interface WorstCost {
+  estimateNanoUsd: number;
+  inputNanoUsd: number;
+}
+
+/** The most that a call may cost on any of the models. */
 export function worstCaseCost(
   models: readonly PricedModel[],
   call: WorstCase,
   atMs: number,
-): { readonly estimateNanoUsd: number; readonly inputNanoUsd: number } {
-  let estimateNanoUsd = 0;
-  let inputNanoUsd = 0;
-  const { inputTokens, tier = "" } = call;
+): Readonly<WorstCost> {
+  const worst: WorstCost = { estimateNanoUsd: 0, inputNanoUsd: 0 };
+  const { tier = "" } = call;
   for (const model of models) {
-    const { tariff } = model;
-    const period = periodAt(tariff, atMs);
+    const period = periodAt(model.tariff, atMs);
     if (period === undefined) continue;
-    const { input, cached_input, cache_write, cache_write_1h = 0, output } = ratesFor(period, inputTokens);
-    const factor = ORDINARY_TIERS.has(tier) ? 1 : worstFactor(period, tier);
-    // Whether a provider reads or writes its cache, and for how long, is not known before.
-    const usual = Math.max(input, cached_input, cache_write);
-    inputNanoUsd = Math.max(inputNanoUsd, Math.ceil(inputTokens * usual * factor));
-    const sent = Math.ceil(inputTokens * Math.max(usual, cache_write_1h) * factor);
-    estimateNanoUsd = Math.max(
-      estimateNanoUsd,
-      sent + Math.ceil(outputTokens(model, call) * output * factor),
-    );
+    const answer = outputTokens(model, call);
+    // A cheaper tier may be served as an ordinary one.
+    raise(worst, period, 1, { sent: call.inputTokens, answer });
+    if (ORDINARY_TIERS.has(tier)) continue;
+    for (const one of possibleTiers(period, tier)) {
+      const [prices, factor] = typeof one === "number" ? [period, one] : [one, 1];
+      raise(worst, prices, factor, { sent: call.inputTokens, answer });
+    }
   }
-  return { estimateNanoUsd, inputNanoUsd };
+  return worst;
+}
+
+/** Whether a provider reads or writes its cache, and for how long, is not known before. */
+function raise(
+  worst: WorstCost,
+  prices: Prices,
+  factor: number,
+  { sent, answer }: { readonly sent: number; readonly answer: number },
+): void {
+  const { input, cached_input, cache_write, cache_write_1h = 0, output } = ratesFor(prices, sent);
+  const usual = Math.max(input, cached_input, cache_write);
+  const inputNanoUsd = Math.ceil(sent * usual * factor);
+  const inAll =
+    Math.ceil(sent * Math.max(usual, cache_write_1h) * factor) + Math.ceil(answer * output * factor);
+  if (inputNanoUsd > worst.inputNanoUsd) worst.inputNanoUsd = inputNanoUsd;
+  if (inAll > worst.estimateNanoUsd) worst.estimateNanoUsd = inAll;
 }
 
 function outputTokens(model: PricedModel, call: WorstCase): number {
@@ -149,10 +192,10 @@ function outputTokens(model: PricedModel, call: WorstCase): number {
   return Math.min((Number.isFinite(most) ? most : model.outputAssumed) * answers, expectedTokens);
 }
 
-/** A cheaper tier may be served as an ordinary one, and a tier that nobody knows may be the dearest. */
-function worstFactor({ tiers = {} }: Period, tier: string): number {
-  const factor = Object.hasOwn(tiers, tier) ? (tiers[tier] ?? 1) : Math.max(1, ...Object.values(tiers));
-  return Math.max(1, factor);
+/** A tier that nobody knows may be the dearest. */
+function possibleTiers({ tiers = {} }: Period, tier: string): readonly (number | Prices)[] {
+  const known = ofOwn(tiers, tier);
+  return known === undefined ? Object.values(tiers) : [known];
 }
 
 function periodAt(tariff: Tariff, atMs: number): Period | undefined {
@@ -161,6 +204,6 @@ function periodAt(tariff: Tariff, atMs: number): Period | undefined {
   return period;
 }
 
-function ratesFor({ rates, long }: Period, promptTokens: number): Rates {
+function ratesFor({ rates, long }: Prices, promptTokens: number): Rates {
   return long !== undefined && promptTokens > long.above_tokens ? long.rates : rates;
 }

@@ -1,5 +1,5 @@
 /** Reads Anthropic's whole answers, and the words and numbers that its streams end with too. Pure, and wary. */
-import type { ChatResult, FinishReason, ProviderFailure, ToolCall, Usage } from "sluice/plugin";
+import type { ChatResult, FinishReason, ModelUsage, ProviderFailure, ToolCall, Usage } from "sluice/plugin";
 import {
   areCounts,
   count,
@@ -75,7 +75,10 @@ export function usageOf(usage: Json | undefined): Usage | undefined {
   const cacheWriteTokens = count(written);
   const cacheWrite1hTokens = count(record(usage["cache_creation"])?.["ephemeral_1h_input_tokens"]);
   const webSearches = count(record(usage["server_tool_use"])?.["web_search_requests"]);
-  const serviceTier = textOf(usage["service_tier"]);
+  // A call in fast mode has prices of its own, as a tier has.
+  const serviceTier = usage["speed"] === "fast" ? "fast" : textOf(usage["service_tier"]);
+  const inferenceGeo = textOf(usage["inference_geo"]);
+  const otherModels = otherModelsOf(usage);
   const promptTokens = count(usage["input_tokens"]) + cachedPromptTokens + cacheWriteTokens;
   const completionTokens = count(usage["output_tokens"]);
   return {
@@ -87,6 +90,43 @@ export function usageOf(usage: Json | undefined): Usage | undefined {
     ...(cacheWrite1hTokens > 0 && { cacheWrite1hTokens: Math.min(cacheWrite1hTokens, cacheWriteTokens) }),
     ...(webSearches > 0 && { webSearches }),
     ...(serviceTier !== "" && { serviceTier }),
+    ...(inferenceGeo !== "" && inferenceGeo !== "not_available" && { inferenceGeo }),
+    ...(otherModels.length > 0 && { otherModels }),
     reasoningTokens: count(record(usage["output_tokens_details"])?.["thinking_tokens"]),
+  };
+}
+
+/** Steps of one answer that are read: each asks a model. */
+const ITERATIONS_MAX = 100;
+
+/**
+ * What an answer cost beside the counts of its top level. Those are the sum of its steps of type `message`; steps of an
+ * adviser, of a compaction or of a fallback model are charged for beside them, unless the top level has them all.
+ */
+function otherModelsOf(usage: Json): readonly ModelUsage[] {
+  if (!Array.isArray(usage["iterations"])) return NO_MODELS;
+  const steps = records(usage["iterations"]).slice(0, ITERATIONS_MAX);
+  const others = steps.filter((step) => step["type"] !== "message");
+  const sum = (key: string): number => steps.reduce((all, step) => all + count(step[key]), 0);
+  const isWhole = ["input_tokens", "output_tokens"].every((key) => count(usage[key]) === sum(key));
+  return isWhole ? NO_MODELS : others.map(modelUsageOf);
+}
+
+const NO_MODELS: readonly ModelUsage[] = [];
+
+function modelUsageOf(step: Json): ModelUsage {
+  const cachedPromptTokens = count(step["cache_read_input_tokens"]);
+  const cacheWriteTokens = count(step["cache_creation_input_tokens"]);
+  const hourly = count(record(step["cache_creation"])?.["ephemeral_1h_input_tokens"]);
+  const promptTokens = count(step["input_tokens"]) + cachedPromptTokens + cacheWriteTokens;
+  const completionTokens = count(step["output_tokens"]);
+  return {
+    model: textOf(step["model"]),
+    promptTokens,
+    completionTokens,
+    totalTokens: promptTokens + completionTokens,
+    cachedPromptTokens,
+    cacheWriteTokens,
+    ...(hourly > 0 && { cacheWrite1hTokens: Math.min(hourly, cacheWriteTokens) }),
   };
 }

@@ -3,6 +3,7 @@ import type { ChatChunk, ProviderFailure, StreamDecoder, ToolCallDelta } from "s
 import {
   endOf,
   errorWithin,
+  estimateTokens,
   eventChunk,
   isPresent,
   type Json,
@@ -46,6 +47,9 @@ export class AnthropicDecoder implements StreamDecoder {
   #calls = 0;
   #text = false;
   #usage: Json | undefined;
+  #thoughtCharacters = 0;
+  /** A block of thoughts has not ended. */
+  #thoughtsOpen = false;
   #stopReason = "";
 
   constructor(newId: () => string) {
@@ -64,7 +68,7 @@ export class AnthropicDecoder implements StreamDecoder {
     if (name === "error" || isPresent(event["error"])) return errorWithin(shortReason(event));
     switch (textOf(event["type"]) || name) {
       case "message_start":
-        return this.#start(record(event["message"]));
+        return this.#start(record(event["message"]), out);
       case "content_block_start":
         return this.#begin(event["index"], record(event["content_block"]), out);
       case "content_block_delta":
@@ -90,12 +94,15 @@ export class AnthropicDecoder implements StreamDecoder {
    * Proxies send a second start, of the same answer or of another that continues it: it changes nothing. Inside an open
    * tool call another answer cannot continue it: the call's arguments are cut off.
    */
-  #start(message: Json | undefined): ProviderFailure | undefined {
+  #start(message: Json | undefined, out: ChatChunk[]): ProviderFailure | undefined {
     if (this.#open.size > 0 && textOf(message?.["id"]) !== this.id)
       return unusable("another answer began inside a tool call");
     this.id ||= textOf(message?.["id"]);
     this.model ||= textOf(message?.["model"]);
-    if (this.#usage === undefined) this.#use(record(message?.["usage"]));
+    if (this.#usage === undefined) {
+      this.#use(record(message?.["usage"]));
+      this.#report(out);
+    }
     return undefined;
   }
 
@@ -104,6 +111,17 @@ export class AnthropicDecoder implements StreamDecoder {
     if (usage === undefined) return;
     const told = Object.entries(usage).filter(([, count]) => isPresent(count));
     this.#usage = { ...this.#usage, ...Object.fromEntries(told) };
+  }
+
+  /** What is known before the end: an answer that is aborted is settled by it. Thoughts so far count as output. */
+  #report(out: ChatChunk[]): void {
+    const usage = usageOf(this.#usage);
+    if (usage === undefined) return;
+    const reasoningTokens = estimateTokens(this.#thoughtCharacters);
+    const completionTokens = Math.max(usage.completionTokens, reasoningTokens);
+    const totalTokens = usage.promptTokens + completionTokens;
+    const soFar = { ...usage, completionTokens, totalTokens, reasoningTokens };
+    out.push({ ...eventChunk("", undefined), usage: soFar });
   }
 
   #begin(theirs: unknown, block: Json | undefined, out: ChatChunk[]): ProviderFailure | undefined {
@@ -131,6 +149,9 @@ export class AnthropicDecoder implements StreamDecoder {
       const text = textOf(delta["text"]);
       this.#say(text, out);
       this.#plain.learn(raw, text, textDeltaOf);
+    } else if (delta?.["type"] === "thinking_delta") {
+      this.#thoughtCharacters += textOf(delta["thinking"]).length;
+      this.#thoughtsOpen = true;
     } else if (delta?.["type"] === "input_json_delta") {
       const call = this.#open.get(event["index"]);
       const text = textOf(delta["partial_json"]);
@@ -147,6 +168,10 @@ export class AnthropicDecoder implements StreamDecoder {
 
   /** A tool that wants no arguments gets no part of any. */
   #close(theirs: unknown, out: ChatChunk[]): void {
+    if (this.#thoughtsOpen) {
+      this.#thoughtsOpen = false;
+      this.#report(out);
+    }
     const json = this.#json;
     if (json !== undefined && json.block === theirs && json.whole !== undefined) {
       this.#say(json.whole, out);

@@ -5,7 +5,7 @@
 import type { CallSettings, EndpointConfig, ProjectConfig, ResolvedConfig } from "../config/model.ts";
 import type { CompileContext } from "./context.ts";
 import { outputLimit } from "./output-limit.ts";
-import { listTariffsOf, tariffsOf } from "./prices.ts";
+import { innerTariffsOf, listTariffsOf, tariffsOf } from "./prices.ts";
 
 export function authenticatePart(config: ResolvedConfig): object {
   const tokens = config.projects.flatMap((project) =>
@@ -49,6 +49,8 @@ export function budgetPart(
     cap_text: endpoint.monthly_budget_usd?.text ?? "",
     tariffs,
     ...(hasOwnPrice && { list_tariffs: listTariffsOf(config, targets) }),
+    // Only clients of aliases can ask for tools that ask other models.
+    ...("allowed_fields" in endpoint && innerPart(config, targets)),
     max_output_tokens: endpoint.max_output_tokens,
     ...(endpoint.max_output_tokens === null && { output_limits: outputLimits(context, project, targets) }),
     ...(endpoint.output_schema !== null && {
@@ -60,6 +62,11 @@ export function budgetPart(
     user_prompt_template: endpoint.user_prompt_template,
     sessions_enabled: endpoint.sessions_enabled,
   };
+}
+
+function innerPart(config: ResolvedConfig, targets: readonly TargetEntry[]): object {
+  const inner = innerTariffsOf(config, targets);
+  return Object.keys(inner).length === 0 ? {} : { inner_tariffs: inner };
 }
 
 function outputLimits(

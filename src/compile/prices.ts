@@ -3,12 +3,20 @@
  * target what the configuration's `prices` say, else the bundled table (CONTRACT section 6).
  */
 import type { Money } from "../base/money.ts";
-import type { EndpointConfig, PriceConfig, ResolvedConfig } from "../config/model.ts";
+import type {
+  EndpointConfig,
+  PriceAmounts,
+  PriceConfig,
+  PriceList,
+  ResolvedConfig,
+} from "../config/model.ts";
 import {
   cacheWrite1hTimes,
   findPrice,
   type LongPrompt,
   type PriceRow,
+  pricedModels,
+  runsOtherModels,
   type Tiers,
   tiersOf,
   type UsdPerMillion,
@@ -24,12 +32,16 @@ interface Rates {
   readonly output: number;
 }
 
-/** What holds from a moment on; see plugins/tariff.ts, which takes lists of it in. */
-interface Period {
-  readonly from_ms: number;
+interface Prices {
   readonly rates: Rates;
   readonly long?: { readonly above_tokens: number; readonly rates: Rates };
-  readonly tiers?: Tiers;
+}
+
+/** What holds from a moment on; see plugins/tariff.ts, which takes lists of it in. */
+interface Period extends Prices {
+  readonly from_ms: number;
+  readonly tiers?: Readonly<Record<string, number | Prices>>;
+  readonly geo?: Readonly<Record<string, number>>;
   readonly web_search?: number;
 }
 
@@ -62,6 +74,19 @@ export function listTariffsOf(config: ResolvedConfig, targets: readonly Model[])
   return tariffs;
 }
 
+/**
+ * Of other models that these providers may run within an answer (an adviser, say): all that the price lists know. What
+ * they are is known only when the answer comes.
+ */
+export function innerTariffsOf(config: ResolvedConfig, targets: readonly Model[]): Tariffs {
+  const providers = new Set(targets.map(({ provider }) => provider).filter(runsOtherModels));
+  const models = [...providers].flatMap((provider) => [
+    ...pricedModels(provider).map((model) => ({ provider, model })),
+    ...config.prices.filter((price) => price.provider === provider),
+  ]);
+  return listTariffsOf(config, models);
+}
+
 interface Book {
   readonly rows: ReadonlyMap<string, PriceConfig>;
   /** Made once for all endpoints that ask one model. */
@@ -91,16 +116,49 @@ function tariffOf(config: ResolvedConfig, { provider, model }: Model): readonly 
   return tariff;
 }
 
-function given({ provider, input, output, cached_input }: PriceConfig): readonly Period[] {
-  const perToken = ({ nanoUsd }: Money): number => nanoUsd / 1_000_000;
-  const rate = perToken(input);
-  const rates = {
-    ...flat(rate),
-    ...(cached_input !== null && { cached_input: perToken(cached_input) }),
-    ...hourlyWrites(provider, rate),
-    output: perToken(output),
+function given(price: PriceConfig): readonly Period[] {
+  const { provider, next, web_search: search } = price;
+  const { tiers: usual = {}, web_search: usualSearch } = extrasOf(provider, undefined);
+  const own = Object.fromEntries(
+    Object.entries(price.tiers).map(([name, tier]) => [
+      name,
+      typeof tier === "number" ? tier : listed(provider, tier),
+    ]),
+  );
+  // OpenAI's `fast` is another name of `priority`.
+  const { priority, fast = usual["fast"] === undefined ? undefined : priority } = own;
+  const tiers = { ...usual, ...own, ...(fast !== undefined && { fast }) };
+  const webSearch = search === null ? usualSearch : search.nanoUsd;
+  const extras = {
+    ...(Object.keys(tiers).length > 0 && { tiers }),
+    ...(Object.keys(price.geo).length > 0 && { geo: price.geo }),
+    ...(webSearch !== undefined && { web_search: webSearch }),
   };
-  return [{ from_ms: 0, rates, ...extrasOf(provider, undefined) }];
+  const now = { from_ms: 0, ...listed(provider, price), ...extras };
+  return next === null ? [now] : [now, { from_ms: next.from_ms, ...listed(provider, next), ...extras }];
+}
+
+function listed(provider: string, list: PriceList): Prices {
+  const { long_prompt: long } = list;
+  return {
+    rates: givenRates(provider, list),
+    ...(long !== null && { long: { above_tokens: long.above_tokens, rates: givenRates(provider, long) } }),
+  };
+}
+
+function givenRates(provider: string, amounts: PriceAmounts): Rates {
+  const perToken = ({ nanoUsd }: Money): number => nanoUsd / 1_000_000;
+  const input = perToken(amounts.input);
+  const { cached_input, cache_write, cache_write_1h } = amounts;
+  return {
+    ...flat(input),
+    ...(cached_input !== null && { cached_input: perToken(cached_input) }),
+    ...(cache_write !== null && { cache_write: perToken(cache_write) }),
+    ...(cache_write_1h === null
+      ? hourlyWrites(provider, input)
+      : { cache_write_1h: perToken(cache_write_1h) }),
+    output: perToken(amounts.output),
+  };
 }
 
 function bundled(provider: string, row: PriceRow): readonly Period[] {
@@ -109,16 +167,24 @@ function bundled(provider: string, row: PriceRow): readonly Period[] {
   return next === undefined ? [now] : [now, period(provider, row, Date.parse(next.from), next.usd)];
 }
 
-function period(provider: string, { long, tiers }: PriceRow, from_ms: number, usd: UsdPerMillion): Period {
+function period(
+  provider: string,
+  { long, tiers, geo }: PriceRow,
+  from_ms: number,
+  usd: UsdPerMillion,
+): Period {
   const rates = ratesOf(provider, usd, { input: 1, output: 1 });
-  const extras = extrasOf(provider, tiers);
+  const extras = { ...extrasOf(provider, tiers), ...(geo !== undefined && { geo }) };
   if (long === undefined) return { from_ms, rates, ...extras };
   const longRates = ratesOf(provider, usd, long);
   return { from_ms, rates, long: { above_tokens: long.above, rates: longRates }, ...extras };
 }
 
 /** What a provider charges beside its tokens, and by the tier that serves them. */
-function extrasOf(provider: string, own: Tiers | undefined): Pick<Period, "tiers" | "web_search"> {
+function extrasOf(
+  provider: string,
+  own: Tiers | undefined,
+): { readonly tiers?: Tiers; readonly web_search?: number } {
   const tiers = own ?? tiersOf(provider);
   const searchUsd = webSearchUsd(provider);
   return {

@@ -35,12 +35,29 @@ export interface FilledConfig
   readonly projects: readonly FilledProject[];
 }
 
-export interface FilledPrice {
+export interface FilledAmounts {
+  readonly input?: FilledUsd | null;
+  readonly output?: FilledUsd | null;
+  readonly cached_input: FilledUsd | null;
+  readonly cache_write: FilledUsd | null;
+  readonly cache_write_1h: FilledUsd | null;
+}
+
+export interface FilledPriceList extends FilledAmounts {
+  readonly long_prompt: (FilledAmounts & { readonly above_tokens?: number }) | null;
+}
+
+export interface FilledTier extends FilledPriceList {
+  readonly factor: number | null;
+}
+
+export interface FilledPrice extends FilledPriceList {
   readonly provider?: string;
   readonly model?: string;
-  readonly input?: FilledUsd;
-  readonly output?: FilledUsd;
-  readonly cached_input: FilledUsd | null;
+  readonly tiers: Readonly<Record<string, FilledTier | null>>;
+  readonly geo: Readonly<Record<string, number>>;
+  readonly web_search: FilledUsd | null;
+  readonly next: (FilledPriceList & { readonly from?: string }) | null;
 }
 
 export interface FilledProject {

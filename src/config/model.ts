@@ -118,12 +118,28 @@ export interface ProviderConfig {
 }
 
 /** USD per 1,000,000 tokens. */
-export interface PriceConfig {
-  readonly provider: string;
-  readonly model: string;
+export interface PriceAmounts {
   readonly input: Money;
   readonly output: Money;
   readonly cached_input: Money | null;
+  readonly cache_write: Money | null;
+  readonly cache_write_1h: Money | null;
+}
+
+export interface PriceList extends PriceAmounts {
+  readonly long_prompt: (PriceAmounts & { readonly above_tokens: number }) | null;
+}
+
+export interface PriceConfig extends PriceList {
+  readonly provider: string;
+  readonly model: string;
+  /** By processing tier: prices of its own, or what the others are multiplied by. */
+  readonly tiers: Readonly<Record<string, PriceList | number>>;
+  /** By place: what token prices are multiplied by. */
+  readonly geo: Readonly<Record<string, number>>;
+  /** USD for one. */
+  readonly web_search: Money | null;
+  readonly next: (PriceList & { readonly from_ms: number }) | null;
 }
 
 /** How a wrapper project's errors look. */

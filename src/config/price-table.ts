@@ -30,6 +30,8 @@ export interface PriceRow {
   readonly long?: LongPrompt;
   /** What its tiers cost, where that differs from those of the provider's other models; see `tiersOf`. */
   readonly tiers?: Tiers;
+  /** By the place where a call is processed: what token prices are multiplied by. */
+  readonly geo?: Readonly<Record<string, number>>;
   /** A change that the vendor has announced, from the start of a day on (UTC). */
   readonly next?: { readonly from: string; readonly usd: UsdPerMillion };
   /** The most tokens that the model writes in one answer; absent: not known. */
@@ -72,18 +74,21 @@ const openai: Rows = {
   "o4-mini": { usd: [1.1, 4.4, 0.275], outputMax: 100_000 },
 };
 
+/** Claude 4.6 and later: inference in the United States alone. */
+const US: PriceRow["geo"] = { us: 1.1 };
+
 const anthropic: Rows = {
-  "claude-fable-5-2": { usd: [8, 40, 0.2, 10], outputMax: 128_000 },
-  "claude-fable-5-1": { usd: [10, 50, 0.25, 12.5], outputMax: 128_000 },
-  "claude-opus-5-5": { usd: [4, 20, 0.2, 5], outputMax: 128_000 },
-  "claude-opus-5": { usd: [5, 25, 0.5, 6.25], outputMax: 128_000 },
-  "claude-opus-4-8": { usd: [5, 25, 0.5, 6.25], outputMax: 128_000 },
-  "claude-opus-4-6": { usd: [5, 25, 0.5, 6.25], outputMax: 128_000 },
-  "claude-sonnet-5-5": { usd: [2, 10, 0.1, 2.5], outputMax: 128_000 },
-  "claude-sonnet-5": { usd: [2, 10, 0.2, 2.5], outputMax: 128_000 },
-  "claude-sonnet-4-6": { usd: [3, 15, 0.3, 3.75], outputMax: 128_000 },
+  "claude-fable-5-2": { usd: [8, 40, 0.2, 10], geo: US, outputMax: 128_000 },
+  "claude-fable-5-1": { usd: [10, 50, 0.25, 12.5], geo: US, outputMax: 128_000 },
+  "claude-opus-5-5": { usd: [4, 20, 0.2, 5], geo: US, outputMax: 128_000 },
+  "claude-opus-5": { usd: [5, 25, 0.5, 6.25], geo: US, outputMax: 128_000 },
+  "claude-opus-4-8": { usd: [5, 25, 0.5, 6.25], geo: US, outputMax: 128_000 },
+  "claude-opus-4-6": { usd: [5, 25, 0.5, 6.25], geo: US, outputMax: 128_000 },
+  "claude-sonnet-5-5": { usd: [2, 10, 0.1, 2.5], geo: US, outputMax: 128_000 },
+  "claude-sonnet-5": { usd: [2, 10, 0.2, 2.5], geo: US, outputMax: 128_000 },
+  "claude-sonnet-4-6": { usd: [3, 15, 0.3, 3.75], geo: US, outputMax: 128_000 },
   "claude-sonnet-4-5": { usd: [3, 15, 0.3, 3.75], outputMax: 64_000 },
-  "claude-haiku-5-5": { usd: [0.1, 0.5, 0.01, 0.125], long: OVER_100K, outputMax: 128_000 },
+  "claude-haiku-5-5": { usd: [0.1, 0.5, 0.01, 0.125], long: OVER_100K, geo: US, outputMax: 128_000 },
   "claude-haiku-4-5": { usd: [1, 5, 0.1, 1.25], outputMax: 64_000 },
 };
 
@@ -185,6 +190,11 @@ const WEB_SEARCH_USD: ReadonlyMap<string, number> = new Map([["anthropic", 0.01]
 
 export function webSearchUsd(provider: string): number {
   return WEB_SEARCH_USD.get(provider) ?? 0;
+}
+
+/** Anthropic may ask other models within an answer, and charges for them at their own prices. */
+export function runsOtherModels(provider: string): boolean {
+  return provider === "anthropic";
 }
 
 /** Models of a provider that the bundled table has. */

@@ -4,7 +4,6 @@
  */
 
 import { numericId, uuidV5 } from "../base/ids.ts";
-import type { Money } from "../base/money.ts";
 import { derivedTokenId } from "../base/token.ts";
 import { withoutTrailingSlashes } from "../base/trailing-slashes.ts";
 import { optionsBesideUse } from "./check/options.ts";
@@ -17,7 +16,6 @@ import type {
   FilledProject,
   FilledStageUse,
   FilledToken,
-  FilledUsd,
 } from "./filled.ts";
 import type {
   CallSettings,
@@ -33,10 +31,10 @@ import type {
   TokenConfig,
 } from "./model.ts";
 import type { PluginKind, PluginLookup } from "./plugins.ts";
+import { resolvePrice, usd } from "./resolve-prices.ts";
 import { providers as providersSchema } from "./schema/gateway.ts";
 import { slugOf } from "./slug.ts";
 import { isPlainMap, type Tree } from "./tree.ts";
-import { usdAt } from "./usd.ts";
 
 interface Resolvable {
   readonly config: FilledConfig;
@@ -58,13 +56,7 @@ export function resolveConfig(resolvable: Resolvable): ResolvedConfig {
     ...{ version, server, admin, state, reload, log, telemetry, network },
     plugins: modules,
     providers: resolveProviders(resolution),
-    prices: config.prices.map((price) => ({
-      provider: price.provider ?? "",
-      model: price.model ?? "",
-      input: usd(tree, price, "input") ?? FREE,
-      output: usd(tree, price, "output") ?? FREE,
-      cached_input: usd(tree, price, "cached_input"),
-    })),
+    prices: config.prices.map((price) => resolvePrice(tree, price)),
     control_plane: {
       listener: config.control_plane.listener,
       tokens: config.control_plane.tokens.map(({ name = "", hash = "", expires_at }) => ({
@@ -76,8 +68,6 @@ export function resolveConfig(resolvable: Resolvable): ResolvedConfig {
     projects: config.projects.map((project) => resolveProject(project, resolution)),
   };
 }
-
-const FREE: Money = { nanoUsd: 0, text: "0" };
 
 /** Every known provider, so that nobody needs to know the defaults again. */
 function resolveProviders(resolution: Resolution): Readonly<Record<string, ProviderConfig>> {
@@ -254,16 +244,6 @@ function once<T>(value: T, { known }: Resolution): T {
 }
 
 type Options = Readonly<Record<string, unknown>>;
-
-function usd<K extends string>(
-  tree: Tree,
-  item: { readonly [key in K]?: FilledUsd | null },
-  key: K,
-): Money | null {
-  const value = item[key];
-  if (value === undefined || value === null) return null;
-  return usdAt(tree, { container: item, key, parent: undefined }, value) ?? null;
-}
 
 function placeOf(tree: Tree, container: object, key: number): SourcePlace {
   const range = tree.valueRange({ container, key, parent: undefined });

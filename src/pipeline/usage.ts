@@ -2,7 +2,7 @@
  * The usage that a call is settled by: what its provider reported where that can be relied on, else an estimate of
  * everything that was sent and received. Whatever a provider reports, a call costs no more than it could have.
  */
-import type { Alternative, ChatChunk, ChatResult, Usage } from "../plugin/index.ts";
+import type { Alternative, ChatChunk, ChatResult, ModelUsage, Usage } from "../plugin/index.ts";
 import { charactersOf, estimateTokens, mediaTokens, toolPreambleTokens } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
 
@@ -72,7 +72,7 @@ export function checkedUsage(x: Call, reported: Usage | undefined, completionCha
 
 /** A stream that ended early: the provider's last count of the answer may be from its beginning. */
 export function partialUsage(x: Call, reported: Usage, completionCharacters: number): Usage {
-  const said = estimateTokens(completionCharacters);
+  const said = estimateTokens(completionCharacters) + (reported.reasoningTokens ?? 0);
   if (reported.completionTokens >= said) return checkedUsage(x, reported, completionCharacters);
   const totalTokens = reported.promptTokens + said;
   const usage = checkedUsage(x, { ...reported, completionTokens: said, totalTokens }, completionCharacters);
@@ -102,8 +102,21 @@ function isUsable(usage: Usage): boolean {
     isTokens(cacheWrite1hTokens) &&
     isTokens(reasoningTokens) &&
     isTokens(webSearches) &&
+    (usage.otherModels === undefined || usage.otherModels.every(isUsableModel)) &&
     isTokens(billed?.promptTokens) &&
     isTokens(billed?.completionTokens)
+  );
+}
+
+function isUsableModel(usage: ModelUsage): boolean {
+  const { cachedPromptTokens, cacheWriteTokens, cacheWrite1hTokens, ...counts } = usage;
+  return (
+    isTokens(counts.promptTokens) &&
+    isTokens(counts.completionTokens) &&
+    isTokens(counts.totalTokens) &&
+    isTokens(cachedPromptTokens) &&
+    isTokens(cacheWriteTokens) &&
+    isTokens(cacheWrite1hTokens)
   );
 }
 
@@ -133,12 +146,32 @@ function possibleTokens(x: Call, reported: Usage, completionCharacters: number):
     totalTokens - promptTokens,
     billed?.completionTokens ?? 0,
   );
-  const isModest = mostPrompt <= ADDED_PROMPT_TOKENS_MAX && webSearches <= WEB_SEARCHES_MAX;
+  const othersFit = reported.otherModels === undefined || reported.otherModels.every(fitsModel);
+  const isModest = mostPrompt <= ADDED_PROMPT_TOKENS_MAX && webSearches <= WEB_SEARCHES_MAX && othersFit;
   // Nearly all calls: nothing of the prompt needs to be measured.
   if (isModest && mostCompletion <= completion) return undefined;
   const prompt = possiblePrompt(x);
   const isPossible = mostPrompt <= prompt && mostCompletion <= completion && webSearches <= WEB_SEARCHES_MAX;
-  return isPossible ? undefined : { prompt, completion };
+  return isPossible && othersFit ? undefined : { prompt, completion };
+}
+
+/** What a model that the provider asks reads and writes is not known here: no more than a context window. */
+function fitsModel({ promptTokens, totalTokens }: ModelUsage): boolean {
+  return promptTokens <= ADDED_PROMPT_TOKENS_MAX && totalTokens - promptTokens <= UNBOUNDED_TOKENS;
+}
+
+function cappedModel(usage: ModelUsage): ModelUsage {
+  const promptTokens = Math.min(usage.promptTokens, ADDED_PROMPT_TOKENS_MAX);
+  const completionTokens = Math.min(usage.completionTokens, UNBOUNDED_TOKENS);
+  const { cachedPromptTokens = 0, cacheWriteTokens = 0 } = usage;
+  return {
+    ...usage,
+    promptTokens,
+    completionTokens,
+    totalTokens: promptTokens + completionTokens,
+    cachedPromptTokens: Math.min(cachedPromptTokens, promptTokens),
+    cacheWriteTokens: Math.min(cacheWriteTokens, promptTokens),
+  };
 }
 
 function possiblePrompt(x: Call): number {
@@ -171,6 +204,7 @@ function cappedUsage(reported: Usage, { prompt, completion }: Possible): Usage {
     cacheWriteTokens: Math.min(cacheWriteTokens, promptTokens),
     reasoningTokens: Math.min(reasoningTokens, completionTokens),
     webSearches: Math.min(reported.webSearches ?? 0, WEB_SEARCHES_MAX),
+    ...(reported.otherModels !== undefined && { otherModels: reported.otherModels.map(cappedModel) }),
     ...(billed !== undefined && {
       billed: {
         promptTokens: Math.min(billed.promptTokens, prompt),

@@ -111,6 +111,21 @@ export type ToolChoice = "auto" | "none" | "required" | { readonly name: string 
 /** Why an answer ended. `error`: filtered, refused, malformed; the provider's own word goes beside it. */
 export type FinishReason = "stop" | "length" | "tool_calls" | "error";
 
+/** Tokens of a model that a provider asked within an answer. @since 0.2 */
+export interface ModelUsage
+  extends Pick<
+    Usage,
+    | "promptTokens"
+    | "completionTokens"
+    | "totalTokens"
+    | "cachedPromptTokens"
+    | "cacheWriteTokens"
+    | "cacheWrite1hTokens"
+  > {
+  /** As the provider names it; "": the model that was asked. */
+  readonly model: string;
+}
+
 /** Tokens of one call. All integers, at least 0. */
 export interface Usage {
   readonly promptTokens: number;
@@ -128,6 +143,10 @@ export interface Usage {
   readonly webSearches?: number;
   /** The processing tier that the provider served the call with, e.g. `flex`. Absent: not reported. @since 0.2 */
   readonly serviceTier?: string;
+  /** Where the provider processed the call, if that has a price, e.g. `us`. Absent: not reported. @since 0.2 */
+  readonly inferenceGeo?: string;
+  /** Tokens of other models that the provider asked for the answer and charges for beside those above. @since 0.2 */
+  readonly otherModels?: readonly ModelUsage[];
   /** What the provider charges for, where it charges for other tokens than it counts above. @since 0.2 */
   readonly billed?: { readonly promptTokens: number; readonly completionTokens: number };
   /** True when it was not reported, or not usably, and was estimated from the text. */

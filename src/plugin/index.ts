@@ -16,6 +16,7 @@ export type {
   JsonSchema,
   JsonValue,
   Message,
+  ModelUsage,
   ProviderRequest,
   RawAnswer,
   Role,

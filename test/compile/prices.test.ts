@@ -52,6 +52,7 @@ test("long prompts and announced changes are in it", async () => {
         rates: { ...rates(100, 10, 125, 500), cache_write_1h: 200 },
         long: { above_tokens: 100_000, rates: { ...rates(500, 50, 625, 2_500), cache_write_1h: 1_000 } },
         tiers: ANTHROPIC_TIERS,
+        geo: { us: 1.1 },
         web_search: WEB_SEARCH,
       },
     ],

@@ -8,6 +8,11 @@ import { brief, countingHost, formatOf, streamOf } from "./chat-format.ts";
 
 const format = await formatOf(anthropic.setup({}, countingHost()));
 
+/** Chunks but those that only count: before the end they say what an answer that is aborted has cost. */
+function told(chunks: readonly ChatChunk[]): ChatChunk[] {
+  return chunks.filter(({ usage, finishReason }) => usage === undefined || finishReason !== undefined);
+}
+
 /** Texts of the arguments that a stream tells, in pieces as they came. */
 function argumentsIn(events: readonly object[]): string[] {
   const { chunks } = streamOf(format, events);
@@ -34,12 +39,39 @@ test("a stream is its text deltas; message_stop completes it, and what is unknow
   assert.equal(streamOf(format, [...events, stopped]).complete, false);
   const { chunks, complete } = streamOf(format, [...events, stopped, over, say("late"), over]);
   assert.equal(complete, true);
-  assert.deepEqual(chunks.map(brief), [
+  assert.deepEqual(told(chunks).map(brief), [
     ["Hot ", undefined, undefined, false],
     ["tea", undefined, undefined, false],
     [".", undefined, undefined, false],
     ["", "stop", "end_turn", false],
   ]);
+});
+
+test("the usage so far is told with the start and after each thought, and costs no content", () => {
+  const thought = (index: number, thinking: string): object[] => [
+    blockStart(index, { type: "thinking", thinking: "" }),
+    delta(index, { type: "thinking_delta", thinking }),
+    blockStop(index),
+  ];
+  const usage = { input_tokens: 7, cache_read_input_tokens: 90, output_tokens: 1 };
+  const events = [
+    start({ usage }),
+    ...thought(0, "x".repeat(40)),
+    ...thought(1, "y".repeat(21)),
+    say("Tea."),
+  ];
+  const { chunks } = streamOf(format, events);
+  const counts = chunks.flatMap(({ usage: so }) =>
+    so === undefined ? [] : [[so.promptTokens, so.completionTokens, so.reasoningTokens]],
+  );
+  // 40 characters are 10 tokens, 61 are 16.
+  assert.deepEqual(counts, [
+    [97, 1, 0],
+    [97, 10, 10],
+    [97, 16, 16],
+  ]);
+  assert.deepEqual(told(chunks).map(brief), [["Tea.", undefined, undefined, false]]);
+  assert.equal(streamOf(format, [start({ usage: undefined }), say("Tea.")]).chunks.length, 1);
 });
 
 test("events are told apart by name where they say no type", () => {
@@ -53,7 +85,7 @@ test("events are told apart by name where they say no type", () => {
   });
   assert.deepEqual([decoder.id, decoder.model, decoder.complete], ["msg_1", "claude-tea-1", true]);
   assert.deepEqual(
-    chunks.map(({ text }) => text),
+    told(chunks).map(({ text }) => text),
     ["Tea.", ""],
   );
 });
@@ -66,7 +98,9 @@ test("texts are read right whatever they hold and however their events are padde
   });
   const { chunks } = streamOf(format, [start(), ...padded, ...end("end_turn")]);
   assert.deepEqual(
-    chunks.slice(0, -1).map(({ text }) => text),
+    told(chunks)
+      .slice(0, -1)
+      .map(({ text }) => text),
     texts.filter((text) => text !== ""),
   );
 });
@@ -96,7 +130,7 @@ test("an event that only begins like a text is not taken for one", () => {
   ];
   const { chunks, failed } = streamOf(format, events);
   assert.deepEqual(
-    chunks.map(({ text }) => text),
+    told(chunks).map(({ text }) => text),
     ["a", "b", "d", "e", "f"],
   );
   assert.equal(failed?.reason, "too hot");

@@ -9,9 +9,10 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { monthOf } from "../../src/base/month.ts";
 import { type FakeUpstream, fakeUpstream } from "../../src/testing/fake-upstream.ts";
-import { PROJECT } from "../spec/kit/config.ts";
-import { type Closer, type Harness, startGateway } from "../spec/kit/gateway.ts";
+import { PROJECT, PROVIDER_KEY } from "../spec/kit/config.ts";
+import type { Closer } from "../spec/kit/gateway.ts";
 import { verifies } from "../spec/verifies.ts";
+import { startWrapper } from "../wrapper/kit.ts";
 
 const FOLDER = fileURLToPath(new URL("../../../shared/recordings", import.meta.url));
 
@@ -75,6 +76,8 @@ const RECORDED: readonly (readonly [recording: string, model: string, nanoUsd: n
   ["anthropic-messages/thinking_tool_turn", "claude-sonnet-4-0", 3_588_000],
   ["anthropic-messages/tool_result_image", "claude-sonnet-4-5", 5_520_000],
   ["anthropic-messages/tool_search_stream", "claude-sonnet-4-6", 7_398_000],
+  // 2,411 in and 145 out of Sonnet 5; its adviser Opus 4.8 has read 2,543 and written 18.
+  ["anthropic-messages/advisor_iterations_stream", "claude-sonnet-5", 6_272_000 + 13_165_000],
   // One web search at a cent.
   ["anthropic-messages/web_search_stream", "claude-haiku-4-5-20251001", 20_017_000],
 ];
@@ -83,7 +86,6 @@ const RECORDED: readonly (readonly [recording: string, model: string, nanoUsd: n
 const UNPRICED: Readonly<Record<string, string>> = {
   "openai/tool_call_stream": "reports no usage",
   "groq/midstream_error_stream": "fails before it reports usage",
-  "anthropic-messages/advisor_iterations_stream": "uses an advisor, which no surface can ask for yet",
 };
 
 function recorded(name: string, model: string): Played {
@@ -97,32 +99,29 @@ function recorded(name: string, model: string): Played {
   return { provider, model, body, streams: !found.endsWith(".json") };
 }
 
-/** A gateway with an endpoint for each model, on a scripted provider, and what each answer costs on it. */
+/** A gateway with an alias for each model, on a scripted provider, and what each answer costs on it. */
 async function till(
   t: Closer,
   models: readonly Pick<Played, "provider" | "model">[],
 ): Promise<(played: Played) => Promise<number>> {
   const upstream: FakeUpstream = await fakeUpstream();
   t.after(() => upstream.close());
-  const slugs = [...new Set(models.map(({ provider, model }) => `${provider}/${model}`))];
+  const names = [...new Set(models.map(({ provider, model }) => `${provider}/${model}`))];
   const providers = [...new Set(models.map(({ provider }) => provider))];
-  const g: Harness = await startGateway(t, {
-    root: {
-      prices: PRICES.map(([provider, model, input, output, cached_input = null]) => {
-        return { provider, model, input, output, cached_input };
-      }),
-    },
-    credentials: providers.map((provider) => {
-      return { name: provider, provider, api_key: "key-of-nobody", base_url: upstream.url };
-    }),
-    endpoints: slugs.map((slug, n) => {
-      const [provider = "", ...model] = slug.split("/");
-      return { name: `e${n}`, provider, model: model.join("/"), credential: provider };
-    }),
+  const prices = PRICES.map(([provider, model, input, output, cached_input = null]) => {
+    return { provider, model, input, output, cached_input };
   });
-  return async ({ provider, model, body, streams }) => {
-    const slug = `e${slugs.indexOf(`${provider}/${model}`)}`;
-    const key = `spend:${PROJECT}/${slug}`;
+  const credentials = providers.map((provider) => {
+    return { name: provider, provider, api_key: PROVIDER_KEY, base_url: upstream.url };
+  });
+  const aliases = names.map((name, n) => {
+    const [provider = "", ...model] = name.split("/");
+    return { alias: `a${n}`, provider, model: model.join("/"), credential: provider };
+  });
+  const g = await startWrapper(t, {}, { root: { prices }, credentials, aliases });
+  return async ({ provider, model: name, body, streams }) => {
+    const model = `a${names.indexOf(`${provider}/${name}`)}`;
+    const key = `spend:${PROJECT}/${model}`;
     const month = monthOf(g.clock.nowMs());
     const { settledNanoUsd: before } = await g.gateway.store.spending(key, month);
     const type = streams
@@ -131,9 +130,8 @@ async function till(
         : "text/event-stream"
       : "application/json";
     upstream.answer((response) => void response.writeHead(200, { "content-type": type }).end(body));
-    const ask = { message: "Hello" };
-    if (streams) await (await g.stream(ask, { slug })).rest();
-    else await g.call(ask, { slug });
+    if (streams) await (await g.asStream({ model })).rest();
+    else await g.ask({ model });
     const { settledNanoUsd, reservedNanoUsd } = await g.gateway.store.spending(key, month);
     assert.equal(reservedNanoUsd, 0);
     return settledNanoUsd - before;

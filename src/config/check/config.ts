@@ -9,10 +9,10 @@ import { isPlainMap, type Spot } from "../tree.ts";
 import { type Check, each, Registry, reportUnknownPlugin, under } from "./context.ts";
 import { checkAllowed, checkCleartext, checkTrustedProxies } from "./network.ts";
 import { checkOptions } from "./options.ts";
+import { checkPriceEntries } from "./price-entries.ts";
 import { checkExpiry, checkProject } from "./project.ts";
 import { checkSecretHeaders } from "./secrets.ts";
 import { checkUrl } from "./url.ts";
-import { checkUsd } from "./usd.ts";
 
 export function checkConfig(check: Check): void {
   const { config } = check;
@@ -21,13 +21,7 @@ export function checkConfig(check: Check): void {
   checkStore(check, key("state"));
   checkMemoryStore(check, key("state"));
   checkProviders(check, key("providers"));
-  const models = new Registry(check, "price of");
-  for (const [price, spot] of each(config.prices, key("prices"))) {
-    const { provider, model } = price;
-    if (provider !== undefined && model !== undefined)
-      models.add(`${provider}/${model}`, under(price, "model", spot));
-    for (const amount of ["input", "output", "cached_input"] as const) checkUsd(check, price, amount, spot);
-  }
+  checkPriceEntries(check, config.prices, key("prices"));
   const proxies = under(config.server, "trusted_proxies", key("server"));
   checkTrustedProxies(check, config.server.trusted_proxies, proxies);
   checkAllowed(check, config.network.allow, under(config.network, "allow", key("network")));

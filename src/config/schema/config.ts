@@ -5,7 +5,6 @@ import {
   log,
   network,
   plugins,
-  prices,
   providers,
   reload,
   server,
@@ -13,6 +12,7 @@ import {
   telemetry,
 } from "./gateway.ts";
 import { includes, integer, list, section } from "./keywords.ts";
+import { prices } from "./prices.ts";
 import { project } from "./project.ts";
 
 export const configSchema = section(

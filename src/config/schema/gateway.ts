@@ -12,7 +12,6 @@ import {
   section,
   text,
   url,
-  usd,
 } from "./keywords.ts";
 
 const HOUR_MS = 3_600_000;
@@ -194,26 +193,6 @@ export const providers = mapOf(
     options: mapOf("Options of the provider's plugin, for all credentials.", true),
   }),
   { examples: [{ openai: { timeout_ms: 30_000 } }] },
-);
-
-const price = section(
-  "What one model costs, in USD per 1,000,000 tokens.",
-  {
-    provider: name("Provider key.", { examples: ["openai"] }),
-    model: name("Model, as the provider names it.", { examples: ["gpt-5-mini"] }),
-    input: usd("Input tokens.", { examples: [0.25] }),
-    output: usd("Output tokens.", { examples: [2] }),
-    cached_input: orNull(
-      usd("Input tokens read from the provider's cache; null: as `input`.", { examples: [0.025] }),
-    ),
-  },
-  { required: ["provider", "model", "input", "output"] },
-);
-
-export const prices = list(
-  "Prices of models, for those that the bundled table lacks or where they differ: list prices of the built-in providers are known.",
-  price,
-  { maxItems: 10_000 },
 );
 
 export const tokenHash: SchemaNode = text(

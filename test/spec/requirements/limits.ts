@@ -53,6 +53,12 @@ export const LIMITS = {
       "A call costs estimated_cost_per_1k_tokens_usd for each 1,000 of its total tokens.",
     "cost.price-table": "Without that price, `prices` give the cost, input and output apart.",
     "cost.price-table.cached": "Cached input is charged at its own price where one is given.",
+    "cost.price-table.whole":
+      "`prices` state cache writes, long prompts, tiers, places, searches and announced changes.",
+    "cost.other-models":
+      "Other models that a provider asks within an answer are charged at their own prices.",
+    "cost.aborted-input":
+      "A stream that ends early costs the input that its provider reported, and the output that came.",
     "cost.bundled-prices": "Models of the bundled table have a price without any configuration.",
     "log.evidence":
       "A call's log line names the guardrails that ran with their results, the configuration's hash, generation and git revision, and the trace.",
