@@ -3,6 +3,7 @@
  * actual cost in the reservation's place when the call ends. Sums are kept also where no cap stands.
  */
 import {
+  addedTokens,
   andThen,
   type CallEnd,
   type CallOptions,
@@ -20,7 +21,6 @@ import {
   type SpendClaim,
   type TokenRef,
   template,
-  toolPreambleTokens,
   type Usage,
 } from "sluice/plugin";
 import { costNanoUsd, type PricedModel, TARIFF_SCHEMA, type Tariff, worstCaseCost } from "./tariff.ts";
@@ -147,7 +147,7 @@ export default definePlugin<Options>({
 function tokensBeside({ messages, options }: Exchange, providers: readonly string[]): number {
   let most = 0;
   for (const provider of providers) {
-    const tokens = mediaTokens(messages, provider) + toolPreambleTokens(options, provider);
+    const tokens = mediaTokens(messages, provider) + addedTokens(options, provider);
     most = Math.max(most, tokens);
   }
   return most;

@@ -3,8 +3,11 @@
  * everything that was sent and received. Whatever a provider reports, a call costs no more than it could have.
  */
 import type { Alternative, ChatChunk, ChatResult, ModelUsage, Usage } from "../plugin/index.ts";
-import { charactersOf, estimateTokens, mediaTokens, toolPreambleTokens } from "../plugin/index.ts";
+import { addedTokens, charactersOf, estimateTokens, mediaTokens } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
+
+/** What models write around a tool call, in characters: about ten tokens. */
+const TOOL_CALL_CHARACTERS = 40;
 
 /** UTF-16 code units of an answer: its text and its tool calls, of all its choices. */
 export function answerCharacters(result: ChatResult): number {
@@ -15,7 +18,7 @@ export function answerCharacters(result: ChatResult): number {
 
 function saidCharacters({ content, toolCalls = [] }: Pick<Alternative, "content" | "toolCalls">): number {
   let sum = content.length;
-  for (const call of toolCalls) sum += call.name.length + call.arguments.length;
+  for (const call of toolCalls) sum += call.name.length + call.arguments.length + TOOL_CALL_CHARACTERS;
   return sum;
 }
 
@@ -23,7 +26,10 @@ function saidCharacters({ content, toolCalls = [] }: Pick<Alternative, "content"
 export function chunkCharacters({ text, toolCalls }: ChatChunk): number {
   let sum = text.length;
   if (toolCalls === undefined) return sum;
-  for (const call of toolCalls) sum += (call.name?.length ?? 0) + call.arguments.length;
+  for (const { name, arguments: part } of toolCalls) {
+    // A call's name comes once, with its beginning.
+    sum += name === undefined || name === "" ? part.length : name.length + part.length + TOOL_CALL_CHARACTERS;
+  }
   return sum;
 }
 
@@ -47,7 +53,7 @@ function schemaCharacters(x: Call): number {
 /** Usage by the 4-characters rule, for answers whose provider reported none (CONTRACT section 6). */
 export function estimateUsage(x: Call, completionCharacters: number): Usage {
   const provider = x.attempts.at(-1)?.provider ?? "";
-  const beside = mediaTokens(x.messages, provider) + toolPreambleTokens(x.options, provider);
+  const beside = mediaTokens(x.messages, provider, "usual") + addedTokens(x.options, provider);
   const promptTokens = estimateTokens(sentCharacters(x)) + beside;
   const completionTokens = estimateTokens(completionCharacters);
   return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens, estimated: true };

@@ -109,7 +109,7 @@ export type {
   Timer,
 } from "./host.ts";
 export { SLICE_ENTRIES_MAX, SLICE_KEY_MAX, SLICE_VALUE_BYTES_MAX } from "./host.ts";
-export { mediaTokens, toolPreambleTokens } from "./media-tokens.ts";
+export { addedTokens, mediaTokens } from "./media-tokens.ts";
 export type { ChatDialect, ChatModelRules } from "./openai-chat/dialect.ts";
 export { openAiChat } from "./openai-chat/openai-chat.ts";
 export type {

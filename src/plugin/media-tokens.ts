@@ -59,27 +59,58 @@ const AUDIO_BYTES_PER_TOKEN = 1000;
 /** Tokens that vendors add to the prompt where tools are offered. */
 const TOOL_PREAMBLE_TOKENS: ReadonlyMap<string, number> = new Map([["anthropic", 340]]);
 
-/** Prompt tokens of images, documents and sound in these messages, at one provider. @since 0.2 */
-export function mediaTokens(messages: readonly Message[], provider: string): number {
+/** Share of the largest image's tokens that an image has of which nothing is known. */
+const USUAL_IMAGE_SHARE = 0.5;
+
+/**
+ * Prompt tokens of images, documents and sound in these messages, at one provider. `measure`: of images whose size is
+ * not known, the most that they can have, to reserve it, or what is usual, to settle by it. @since 0.2
+ */
+export function mediaTokens(
+  messages: readonly Message[],
+  provider: string,
+  measure: "most" | "usual" = "most",
+): number {
   let tokens = 0;
   for (const { content } of messages) {
     if (typeof content === "string") continue;
-    for (const part of content) tokens += partTokens(part, provider);
+    for (const part of content) tokens += partTokens(part, provider, measure);
   }
   return tokens;
 }
 
-/** Prompt tokens that a provider adds for the tools of a call, beside their definitions. @since 0.2 */
-export function toolPreambleTokens(options: CallOptions | undefined, provider: string): number {
+/**
+ * Tokens that the chat templates of a vendor's models put around the messages of a call, as the vendors count them. Of
+ * others, OpenAI and those that speak its format, the few tokens are within what four characters a token round up.
+ */
+const TEMPLATE_TOKENS: ReadonlyMap<string, number> = new Map([
+  ["anthropic", 7],
+  ["google", 3],
+  ["mistral", 17],
+  ["groq", 9],
+  ["together", 34],
+  ["ollama", 8],
+  ["cohere", 3],
+]);
+
+/**
+ * Prompt tokens that a provider adds to what it is sent: its chat template, and the instructions where tools are
+ * offered, beside their definitions. @since 0.2
+ */
+export function addedTokens(options: CallOptions | undefined, provider: string): number {
   const offers = (options?.tools?.length ?? 0) > 0;
-  return offers ? (TOOL_PREAMBLE_TOKENS.get(provider) ?? 0) : 0;
+  const template = options?.embed === undefined ? (TEMPLATE_TOKENS.get(provider) ?? 0) : 0;
+  return offers ? template + (TOOL_PREAMBLE_TOKENS.get(provider) ?? 0) : template;
 }
 
-function partTokens(part: ContentPart, provider: string): number {
+function partTokens(part: ContentPart, provider: string, measure: "most" | "usual"): number {
   if (part.type === "text") return 0;
   if (part.type === "image") {
     const rule = IMAGE_RULES.get(provider) ?? openaiTokens;
-    return rule(imageSize(part.url), part.detail);
+    const size = imageSize(part.url);
+    const tokens = rule(size, part.detail);
+    const isLargest = size === undefined && part.detail !== "low" && measure === "usual";
+    return isLargest ? Math.ceil(tokens * USUAL_IMAGE_SHARE) : tokens;
   }
   if (part.type === "audio") return Math.ceil((part.base64.length * 0.75) / AUDIO_BYTES_PER_TOKEN);
   if (part.url === undefined) return REMOTE_FILE_TOKENS;

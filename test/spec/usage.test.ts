@@ -26,6 +26,8 @@ async function settledTokens({ gateway, clock }: Harness, slug: string): Promise
 
 const ARGUMENTS = JSON.stringify({ text: "x".repeat(3989) });
 const CALL = { id: "call_1", type: "function", function: { name: "write", arguments: ARGUMENTS } };
+/** Name and arguments, and about ten tokens that models write around a call. */
+const CALL_TOKENS = Math.ceil((5 + ARGUMENTS.length) / 4) + 10;
 const TOOLS = [
   {
     type: "function",
@@ -52,7 +54,7 @@ verifies(
     await g.ask({ ...ASK, tools: TOOLS });
     // 16 characters and the definitions in, name and arguments out.
     const tools = JSON.stringify(TOOLS).length;
-    const first = Math.ceil((16 + tools) / 4) + Math.ceil((5 + ARGUMENTS.length) / 4);
+    const first = Math.ceil((16 + tools) / 4) + CALL_TOKENS;
     assert.equal(await settledTokens(g, "default"), first);
     const choices = Array.from({ length: 8 }, (_, index) => {
       return { index, message: { role: "assistant", content: "eight ch" }, finish_reason: "stop" };
@@ -72,7 +74,7 @@ verifies(
     const usage = { usage: undefined };
     g.provider.answer(sseAnswer([chunk(delta, null, usage), chunk({}, "tool_calls", usage), "[DONE]"]));
     await (await g.asStream({ ...ASK })).rest();
-    assert.equal(await settledTokens(g, "default"), 4 + Math.ceil((5 + ARGUMENTS.length) / 4));
+    assert.equal(await settledTokens(g, "default"), 4 + CALL_TOKENS);
   },
 );
 
@@ -83,7 +85,7 @@ verifies("cost.estimate.everything", "an agent's call that is aborted costs what
   const [stream] = await Promise.all([g.asStream({ ...ASK, tools: TOOLS }), upstream.send(begun)]);
   stream.leave();
   const tools = JSON.stringify(TOOLS).length;
-  const expected = Math.ceil((16 + tools) / 4) + Math.ceil((5 + ARGUMENTS.length) / 4);
+  const expected = Math.ceil((16 + tools) / 4) + CALL_TOKENS;
   await until(async () => (await settledTokens(g, "default")) > 0, "the call is settled");
   assert.equal(await settledTokens(g, "default"), expected);
 });

@@ -40,8 +40,13 @@ const IMAGE =
 
 /** Of Ollama the imitation counts nothing, and of the streams of three nothing unless it is asked: that is estimated. */
 const used = (model: string): number => (model === "ollama" ? 0 : USED);
-const usedStreaming = (model: string): number =>
-  ["mistral", "groq", "together"].includes(model) ? 15 : used(model);
+const usedStreaming = (model: string): number => ESTIMATED.get(model) ?? used(model);
+/** 15 for the texts, and what the models' chat templates add. */
+const ESTIMATED: ReadonlyMap<string, number> = new Map([
+  ["mistral", 15 + 17],
+  ["groq", 15 + 9],
+  ["together", 15 + 34],
+]);
 
 const baseURL = await startAll();
 const openai = new OpenAI({ apiKey: TOKEN, baseURL, maxRetries: 0 });
