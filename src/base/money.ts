@@ -28,7 +28,7 @@ export function parseUsd(text: string): Money | undefined {
 }
 
 /** An amount as a plain decimal without trailing zeros: `0.00225`. */
-export function nanoUsdText(nanoUsd: number): string {
+export function nanoUsdText(nanoUsd: number | string): string {
   const digits = String(nanoUsd).padStart(10, "0");
   const point = digits.length - 9;
   let end = digits.length;
@@ -88,6 +88,11 @@ export class NanoUsdSum {
 
   get isZero(): boolean {
     return this.#high === 0 && this.#low === 0;
+  }
+
+  /** In USD, a plain decimal with all of its digits. */
+  get usdText(): string {
+    return nanoUsdText(this.toJSON());
   }
 
   toJSON(): NanoUsdJson {

@@ -11,7 +11,7 @@ import type { Log } from "../record/log.ts";
 import type { GatewayMetrics } from "../record/metrics.ts";
 import { deliveryMetrics } from "../record/webhook-metrics.ts";
 import { type Courier, LocalCourier } from "./courier.ts";
-import { ReloadEvents } from "./reload-events.ts";
+import { type LoadedRef, ReloadEvents } from "./reload-events.ts";
 import { ThreadedCourier } from "./threaded-courier.ts";
 
 export interface EventsOptions {
@@ -46,13 +46,13 @@ export class GatewayEvents {
 
   /**
    * `after` is in use from now on, and its webhooks receive `changes`: what it changes, of the first configuration
-   * nothing. `hash`: the same wherever the same texts were loaded.
+   * nothing. `hash` in `to`: the same wherever the same texts were loaded.
    */
-  follow(after: ResolvedConfig, hash: string, changes: readonly ConfigChange[]): void {
+  follow(after: ResolvedConfig, to: LoadedRef, changes: readonly ConfigChange[]): void {
     const from = this.#hash;
-    this.#hash = hash;
+    this.#hash = to.hash;
     this.webhooks.configure(after.projects, after.network.allow);
-    this.#reloads.record(from, hash, changes);
+    this.#reloads.record(from, to, changes);
   }
 
   /** Has everything stored, and sent as far as it can within `timeoutMs`. After the last call, before the store closes. */

@@ -338,6 +338,7 @@ class RunningGateway implements Gateway, SurfaceContext {
       ready: generation !== undefined && serving && !this.leaving,
       generation: this.#number,
       config_hash: generation?.config.hash ?? "",
+      revision: generation?.ref.revision ?? "",
       last_reload: this.#reloader.last,
       store: { driver: this.rt.store.driver, ok, detail },
     }));

@@ -12,7 +12,7 @@ export class LiveGeneration implements Generation {
   readonly number: number;
   readonly config: CompiledConfig;
   readonly clientAddress: ClientAddress;
-  readonly ref: ConfigRef;
+  ref: ConfigRef;
   readonly #closed: (error: unknown) => void;
   #calls = 0;
   #retired = false;
@@ -30,6 +30,10 @@ export class LiveGeneration implements Generation {
     this.clientAddress = clientAddress(config.server.trusted_proxies);
     this.#closed = closed;
     alive++;
+  }
+
+  revise(revision: string | undefined): void {
+    this.ref = Object.freeze({ ...this.ref, revision: revision ?? "" });
   }
 
   acquire(): this {

@@ -121,6 +121,12 @@ export class LiveConfig {
   /** Of the configuration's folder when it was loaded. */
   #revision: string | undefined;
 
+  /** The same configuration under another revision: calls that begin from now on name it. */
+  revise(revision: string | undefined): void {
+    this.#revision = revision;
+    this.#current?.revise(revision);
+  }
+
   async #use(prepared: PreparedBase, loaded: Loaded, changes: readonly ConfigChange[]): Promise<void> {
     const { hash, warnings, revision } = loaded;
     const { config: usable } = prepared.input;
@@ -142,7 +148,7 @@ export class LiveConfig {
     this.#swap(layered);
     if (!layered.isKnown)
       this.#rt.log.warn({}, "calls are refused until the state store has said which tokens are revoked");
-    this.#rt.events.follow(usable, hash, changes);
+    this.#rt.events.follow(usable, { hash, revision: revision ?? "" }, changes);
     this.#rt.log.setLevel(usable.log.level);
     this.#rt.http.allow(usable.network.allow);
     this.#rt.traces.configure(usable.telemetry.otlp);

@@ -16,6 +16,12 @@ const RECENT_MAX = 1000;
 /** Of ids derived from changes. */
 const NAMESPACE = "5c0a1c5e-8a2b-5d43-9a3e-7d5f2b8e6c10";
 
+/** What was loaded: texts of this hash, at this git revision ("": not known). */
+export interface LoadedRef {
+  readonly hash: string;
+  readonly revision: string;
+}
+
 export interface ReloadEventsOptions {
   readonly store: Pick<StateStore, "slice">;
   readonly trail: AuditTrail;
@@ -33,16 +39,16 @@ export class ReloadEvents {
     this.#options = options;
   }
 
-  /** `from`, `to`: hashes of the configurations before and after. */
-  record(from: string, to: string, changes: readonly ConfigChange[]): void {
+  /** `from`: hash of the configuration before. */
+  record(from: string, to: LoadedRef, changes: readonly ConfigChange[]): void {
     if (changes.length === 0) return;
-    const change = this.#numbered(`${from} ${to}`);
+    const change = this.#numbered(`${from} ${to.hash}`);
     const slice = this.#options.store.slice?.("gateway");
     const claimed = slice?.increment(`reload:${uuidV5(NAMESPACE, change)}`, 1, CLAIM_SECONDS);
     const before = this.#recording;
     this.#recording = andThen(claimed, (count) => {
       // A store that cannot say is lost: twice under one id is better than never.
-      const recorded = count === undefined || count === 1 ? this.#recordAll(change, changes) : undefined;
+      const recorded = count === undefined || count === 1 ? this.#recordAll(change, to, changes) : undefined;
       return andThen(before, () => recorded);
     });
   }
@@ -53,13 +59,16 @@ export class ReloadEvents {
   }
 
   /** In slices: a reload may change ten thousand endpoints. */
-  async #recordAll(change: string, changes: readonly ConfigChange[]): Promise<void> {
+  async #recordAll(change: string, to: LoadedRef, changes: readonly ConfigChange[]): Promise<void> {
     const slices = new Slices();
+    const { hash: config_hash, revision } = to;
+    const loaded: ConfigChange["metadata"] = revision === "" ? { config_hash } : { config_hash, revision };
     for (const one of changes) {
       if (slices.isUsedUp) await slices.yielded();
       const { project, event, target, metadata } = one;
       const id = uuidV5(NAMESPACE, JSON.stringify([change, project.uuid, event, target, metadata]));
-      void this.#options.trail.record({ ...one, actor: "config", ipAddress: "" }, id);
+      const recorded = { ...one, metadata: { ...metadata, ...loaded }, actor: "config", ipAddress: "" };
+      void this.#options.trail.record(recorded, id);
     }
   }
 

@@ -159,6 +159,7 @@ export class Reloader {
       return this.#refused(found, warnings);
     }
     if (hash === hashInUse) {
+      live.revise(loaded.revision);
       this.#follow(loaded);
       return this.#accepted(hash, { warnings });
     }
@@ -205,7 +206,8 @@ export class Reloader {
     const { metrics, clock } = this.#options.platform;
     this.#failures = 0;
     this.last = { at: this.#now(), ok: true, errors: [] };
-    metrics.reloaded({ ok: true, at: clock.nowMs(), hash, generation: this.#generation });
+    const revision = this.#options.live.generation?.ref.revision ?? "";
+    metrics.reloaded({ ok: true, at: clock.nowMs(), hash, revision, generation: this.#generation });
   }
 
   #refused(errors: readonly Diagnostic[], warnings: readonly Diagnostic[]): ReloadOutcome {
@@ -217,7 +219,7 @@ export class Reloader {
     );
     const isKnown = !this.last.ok && this.last.errors.join("\n") === shown.join("\n");
     this.last = { at: this.#now(), ok: false, errors: shown };
-    metrics.reloaded({ ok: false, at: clock.nowMs(), hash: "", generation });
+    metrics.reloaded({ ok: false, at: clock.nowMs(), hash: "", revision: "", generation });
     const outcome = this.#outcome({ ok: false, errors, warnings });
     const retry_in_ms = this.#retryLater(errors);
     if (isKnown) {

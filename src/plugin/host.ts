@@ -160,7 +160,7 @@ export interface OpenSession {
 
 /** Numbers for `/metrics`. Label values must be bounded: configured names, statuses; never ids or texts of calls. */
 export interface Metrics {
-  /** What its series are given is added up. */
+  /** What its series are given is added up; USD of a name that ends in `_usd_total` exactly, to the nano-dollar. */
   counter(name: string, help: string, labels: readonly string[]): MetricFamily;
   histogram(name: string, help: string, labels: readonly string[], buckets: readonly number[]): MetricFamily;
   /** A series shows what it was given last. */

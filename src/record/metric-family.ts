@@ -1,4 +1,5 @@
 /** Counters, histograms and gauges as plain numbers, in the shape that a Prometheus registry reads when it is scraped. */
+import { isNanoUsd, NANO_PER_USD, NanoUsdSum } from "../base/money.ts";
 import type { MaybePromise, MetricFamily } from "../plugin/index.ts";
 
 /** Of one family. Labels are configured names; what is beyond is added up under OTHER, so that no mistake eats memory. */
@@ -116,6 +117,48 @@ abstract class SingleFamily extends Family<Single> {
   }
 }
 
+/** A counter of money is exact to the nano-dollar, however large it grows; other counters are plain numbers. */
+export function counterFamily(
+  name: string,
+  help: string,
+  labels: readonly string[],
+): CounterFamily | UsdCounterFamily {
+  const make = name.endsWith("_usd_total") ? UsdCounterFamily : CounterFamily;
+  return new make(name, help, labels);
+}
+
+/** Sums whole nano-dollars: each amount in USD is that of one call, whose nano-dollars a number still tells apart. */
+export class UsdCounterFamily extends Family<NanoUsdSum> {
+  readonly type = "counter";
+
+  get(): Promise<Samples> {
+    const values = this.all().map(({ labels, state }) => ({ labels, value: state.value / NANO_PER_USD }));
+    const { name, help, type } = this;
+    return Promise.resolve({ name, help, type, values, aggregator: "sum" });
+  }
+
+  /** In Prometheus' format with all digits, which the registry's numbers would round. */
+  text(): string {
+    const { name, help, type } = this;
+    const lines = this.all().map(({ labels, state }) => {
+      const inner = Object.entries(labels).map(([label, value]) => `${label}="${escaped(value)}"`);
+      return `${name}${inner.length === 0 ? "" : `{${inner.join(",")}}`} ${state.usdText}`;
+    });
+    return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines, ""].join("\n");
+  }
+
+  protected empty(): NanoUsdSum {
+    return new NanoUsdSum();
+  }
+
+  protected adder(state: NanoUsdSum): Add {
+    return (usd) => {
+      const nanoUsd = Math.round(usd * NANO_PER_USD);
+      if (isNanoUsd(nanoUsd)) state.add(nanoUsd);
+    };
+  }
+}
+
 export class CounterFamily extends SingleFamily {
   readonly type = "counter";
 
@@ -124,6 +167,12 @@ export class CounterFamily extends SingleFamily {
       state.value += value;
     };
   }
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { "\\": "\\\\", "\n": "\\n", '"': '\\"' };
+
+function escaped(label: string): string {
+  return label.replace(/[\\\n"]/g, (found) => ESCAPES[found] ?? found);
 }
 
 /** Shows what it was given last. */

@@ -2,16 +2,17 @@
  * The numbers behind `/metrics`, in Prometheus' text format. Counting is a few plain additions, since it happens on every
  * call; prom-client turns the numbers into text when somebody asks. Label values come from the config, so they are bounded.
  */
-import { monitorEventLoopDelay } from "node:perf_hooks";
+import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Metric } from "prom-client";
 import type { MaybePromise, MetricFamily, Metrics } from "../plugin/index.ts";
 import {
-  CounterFamily,
+  counterFamily,
   GaugeFamily,
   HistogramFamily,
   type Readable,
   ReadGauge,
   type Sample,
+  UsdCounterFamily,
 } from "./metric-family.ts";
 
 export interface GatewayMetrics extends Metrics {
@@ -35,6 +36,8 @@ export interface ReloadMark {
   readonly ok: boolean;
   readonly at: number;
   readonly hash: string;
+  /** Of git; "": not known. */
+  readonly revision: string;
   readonly generation: number;
 }
 
@@ -75,7 +78,7 @@ export function createMetrics(): GatewayMetrics {
   }
 
   const metrics: GatewayMetrics = {
-    counter: (name, help, labels) => family(name, () => new CounterFamily(name, help, labels)),
+    counter: (name, help, labels) => family(name, () => counterFamily(name, help, labels)),
     histogram: (name, help, labels, buckets) =>
       family(name, () => new HistogramFamily(name, help, labels, buckets)),
     gauge,
@@ -84,15 +87,20 @@ export function createMetrics(): GatewayMetrics {
     },
     text: () => written(readable),
     contentType: CONTENT_TYPE,
-    reloaded({ ok, at, hash, generation }) {
+    reloaded({ ok, at, hash, revision, generation }) {
       lastReload = ok ? 1 : 0;
       if (!ok) return;
       appliedAtSeconds = at / 1000;
-      inUse = [[1, hash, String(generation)]];
+      inUse = [[1, hash, String(generation), revision]];
     },
     close: () => void loop.disable(),
   };
-  metrics.gauges("sluice_config_info", "The configuration in use", ["hash", "generation"], () => inUse);
+  metrics.gauges(
+    "sluice_config_info",
+    "The configuration in use",
+    ["hash", "generation", "revision"],
+    () => inUse,
+  );
   gauge(
     "sluice_config_last_reload_successful",
     "1 when the last reload was applied, 0 when it was refused",
@@ -104,12 +112,14 @@ export function createMetrics(): GatewayMetrics {
     () => appliedAtSeconds,
   );
   gauge("sluice_resident_memory_bytes", "Resident memory", () => process.memoryUsage.rss());
-  gauge("sluice_event_loop_delay_p99_seconds", "Event-loop delay since the last scrape", () => {
-    const seconds = loop.percentile(99) / 1e9;
-    loop.reset();
-    return Number.isFinite(seconds) ? seconds : 0;
-  });
+  gauge("sluice_event_loop_delay_p99_seconds", "Event-loop delay since the last scrape", () => delayOf(loop));
   return metrics;
+}
+
+function delayOf(loop: IntervalHistogram): number {
+  const seconds = loop.percentile(99) / 1e9;
+  loop.reset();
+  return Number.isFinite(seconds) ? seconds : 0;
 }
 
 function samples(labels: readonly string[], readings: Readings): readonly Sample[] {
@@ -123,9 +133,14 @@ function samples(labels: readonly string[], readings: Readings): readonly Sample
 async function written(families: readonly Readable[]): Promise<string> {
   const { Registry } = await import("prom-client");
   const registry = new Registry();
+  let money = "";
   for (const one of families) {
+    if (one instanceof UsdCounterFamily) {
+      money += `\n${one.text()}`;
+      continue;
+    }
     // A registry asks a metric for its name, help, type and values, which is what a family has.
     registry.registerMetric(one as unknown as Metric);
   }
-  return registry.metrics();
+  return (await registry.metrics()) + money;
 }

@@ -9,6 +9,8 @@ export interface Readiness {
   readonly ready: boolean;
   readonly generation: number;
   readonly config_hash: string;
+  /** Of git; "": not known. */
+  readonly revision: string;
   readonly last_reload: { readonly at: string; readonly ok: boolean; readonly errors: readonly string[] };
   readonly store: { readonly driver: string; readonly ok: boolean; readonly detail: string };
 }

@@ -33,6 +33,7 @@ async function openPlane(t: TestContext): Promise<Plane> {
       ready: true,
       generation: 1,
       config_hash: "",
+      revision: "",
       last_reload: { at: "", ok: true, errors: [] },
       store: { driver: "memory", ok: true, detail: "" },
     }),

@@ -73,3 +73,31 @@ test("a scrape reads what was told to it, waits for what must be asked for, and 
     assert.ok(text.split("\n").includes(line), line);
   }
 });
+
+test("a counter of money is exact to the nano-dollar, however many amounts it sums and however large it grows", async () => {
+  const metrics = createMetrics();
+  try {
+    const add = metrics.counter("cost_usd_total", "Cost", ["project"]).series("p");
+    metrics.counter("lost_usd_total", "Lost", []).series()(0.25);
+    metrics.counter("named_usd_total", "Named", ["name"]).series('w"e\\b')(2);
+    const text = await metrics.text();
+    for (const line of [
+      "# TYPE lost_usd_total counter",
+      "lost_usd_total 0.25",
+      'named_usd_total{name="w\\"e\\\\b"} 2',
+    ])
+      assert.ok(text.split("\n").includes(line), text);
+    // As plain numbers 0.1 ten times is 0.9999999999999999.
+    for (let n = 0; n < 10; n++) add(100_000_000 / 1e9);
+    assert.match(await metrics.text(), /^cost_usd_total\{project="p"\} 1$/m);
+    for (let n = 0; n < 3; n++) add(1 / 1e9);
+    assert.match(await metrics.text(), /^cost_usd_total\{project="p"\} 1\.000000003$/m);
+    // Beyond 2^53 nano-dollars, where a number can no longer tell a nano-dollar.
+    for (let n = 0; n < 20; n++) add(1_000_000);
+    assert.match(await metrics.text(), /^cost_usd_total\{project="p"\} 20000001\.000000003$/m);
+    for (const amount of [Number.NaN, -1, Number.POSITIVE_INFINITY]) add(amount);
+    assert.match(await metrics.text(), /^cost_usd_total\{project="p"\} 20000001\.000000003$/m);
+  } finally {
+    metrics.close();
+  }
+});

@@ -34,7 +34,7 @@ function replicaOn(store: Pick<StateStore, "audit" | "slice">, clock = virtualCl
     clock,
     heard,
     async reload(from, to, ...targets) {
-      events.record(from, to, targets.map(changeOf));
+      events.record(from, { hash: to, revision: "" }, targets.map(changeOf));
       await events.flush();
       await trail.flush();
     },

@@ -78,7 +78,7 @@ verifies("event.token", "tokens raise created, rotated, revoked and deleted", as
       actor: "config",
       project: { id: g.gateway.config.projects[0]?.id, name: "Support", uuid: PROJECT },
       target: "partner",
-      metadata: { token_id: 41 },
+      metadata: { token_id: 41, config_hash: at(created, "metadata", "config_hash") },
       ip_address: "",
       occurred_at: new Date(START_MS).toISOString(),
     },

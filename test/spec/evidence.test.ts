@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { revisionOf } from "../../src/gateway/revision.ts";
 import { assertAnswered, assertRefused, at, until } from "./kit/client.ts";
-import { echoEntry } from "./kit/config.ts";
+import { echoEntry, hashOf } from "./kit/config.ts";
 import { type Harness, startGateway } from "./kit/gateway.ts";
 import { verifies } from "./verifies.ts";
 
@@ -102,6 +102,40 @@ verifies(
     const stages = at(await lineOf(g, 2), "stages_ms");
     assert.equal(at(stages, "budget"), undefined);
     assert.ok(Number(at(stages, "limit")) >= 0);
+  },
+);
+
+verifies(
+  "evidence.revision",
+  "readiness, metrics and events of reloads name the revision, and a commit that changes nothing too",
+  async (t) => {
+    const env: Record<string, string> = { SLUICE_REVISION: "release-7" };
+    const operator = "gw_ctl_operator0";
+    const control = { tokens: [{ name: "ops", hash: hashOf(operator) }] };
+    const extra = { endpoint: echoEntry({}), root: { control_plane: control } };
+    const g = await startGateway(t, { ...extra, env });
+    const shown = async (): Promise<readonly unknown[]> => {
+      const { json } = await g.admin.send("/readyz", { method: "GET" });
+      const { text } = await g.admin.send("/metrics", { method: "GET" });
+      const [, label] = /^sluice_config_info\{[^}]*revision="([^"]*)"[^}]*\} 1$/m.exec(text) ?? [];
+      return [at(json, "revision"), label];
+    };
+    assert.deepEqual(await shown(), ["release-7", "release-7"]);
+    assert.deepEqual((await g.client.send("/readyz", { method: "GET" })).json, { ready: true });
+    env["SLUICE_REVISION"] = "release-8";
+    await g.gateway.reload();
+    assert.deepEqual(await shown(), ["release-8", "release-8"]);
+    assertAnswered(await g.call({ message: "hi" }));
+    assert.equal(at(await lineOf(g, 1), "revision"), "release-8");
+    env["SLUICE_REVISION"] = "release-9";
+    g.rewrite({ ...extra, endpoints: [echoEntry({ name: "Extra" })] });
+    await g.gateway.reload();
+    const { json } = await g.admin.send("/admin/audit", { method: "GET", token: operator });
+    const [record] = Object(at(json, "data"));
+    assert.equal(at(record, "event"), "endpoint.created");
+    const { json: ready } = await g.admin.send("/readyz", { method: "GET" });
+    assert.equal(at(record, "metadata", "revision"), "release-9");
+    assert.equal(at(record, "metadata", "config_hash"), at(ready, "config_hash"));
   },
 );
 

@@ -62,6 +62,8 @@ export const LIMITS = {
     "cost.bundled-prices": "Models of the bundled table have a price without any configuration.",
     "log.evidence":
       "A call's log line names the guardrails that ran with their results, the configuration's hash, generation and git revision, and the trace.",
+    "evidence.revision":
+      "The git revision stands beside the configuration's hash in `/readyz`, `sluice_config_info` and the events of reloads.",
     "log.list-cost":
       "A call's log line has its cost, and beside it the cost by list prices where they are known.",
     "log.limit-stage": "The time of a refusal by a rate limit is logged under stage `limit`.",
