@@ -49,10 +49,11 @@ const wordEnds = new Uint32Array(BLOCKS_MAX);
 /** Hash of each word, and where in `symbols` the symbol that ends it is. */
 const wordHashes = new Int32Array(SEGMENT_CHARACTERS / 2 + 2);
 const wordPlaces = new Uint32Array(SEGMENT_CHARACTERS / 2 + 2);
-/** -1 for symbols of words: letters, digits and apostrophes. */
-const wordMasks = Int8Array.from({ length: 256 }, (_, symbol) =>
-  (symbol > 0 && symbol <= APOSTROPHE) || symbol >= OTHER_SCRIPTS ? -1 : 0,
-);
+/** A symbol with its highest bit set when it is one of words: a letter, a digit or an apostrophe. */
+function marked(symbol: number): number {
+  const isOfWord = (symbol > 0 && symbol <= APOSTROPHE) || symbol >= OTHER_SCRIPTS;
+  return isOfWord ? symbol | -0x8000 : symbol;
+}
 /** Whether the segment has letters of other scripts than Latin. */
 let hasOtherScripts = false;
 
@@ -62,8 +63,8 @@ const codes = new Uint16Array(copy.buffer, copy.byteOffset, SEGMENT_CHARACTERS +
 /** The segment, a byte for each character: ASCII as it is, of another segment the symbols. */
 const byteCopy = Buffer.alloc(SEGMENT_CHARACTERS + 1);
 const bytes = new Uint8Array(byteCopy.buffer, byteCopy.byteOffset, byteCopy.length);
-const asciiSymbols = symbolTable.slice(0, 256);
-const sameSymbols = Uint8Array.from({ length: 256 }, (_, symbol) => symbol);
+const asciiSymbols = Int16Array.from(symbolTable.subarray(0, 256), marked);
+const sameSymbols = Int16Array.from({ length: 256 }, (_, symbol) => marked(symbol));
 
 /** A block of the segment that is being read: ranges of `symbols` (from HISTORY on) and `wordBuckets`. */
 export interface Block {
@@ -119,25 +120,28 @@ function readSegment(text: string): number {
  * Fills the buffers from `bytes`, whose symbols `table` has; the number of symbols. Runs for every character of every
  * call, so without a branch: where a word ends cannot be predicted. What may not count is written and overwritten.
  */
-function readSymbols(length: number, table: Uint8Array): number {
+function readSymbols(length: number, table: Int16Array): number {
   // V8 does not read constants of the function again for each character.
   const from = bytes;
   const to = symbols;
-  const masks = wordMasks;
   const hashes = wordHashes;
   const ends = wordPlaces;
   let at = HISTORY;
   let last = 1;
   let word = 0;
   let words = 0;
+  /** -1 inside a word. */
+  let inWord = 0;
   for (let i = 0; i <= length; i++) {
-    const symbol = table[from[i] ?? 0] ?? 0;
-    const mask = masks[symbol] ?? 0;
+    const read = table[from[i] ?? 0] ?? 0;
+    const symbol = read & 0xff;
+    const mask = read >> 15;
     to[at] = symbol;
     hashes[words] = word;
     ends[words] = at;
-    // 1 more where a word ends: `word` is not 0 and the symbol is of none.
-    words += ((word | -word) >>> 31) & ~mask;
+    // 1 more where a word ends: the symbol before is of a word and this one is of none.
+    words -= inWord & ~mask;
+    inWord = mask;
     word = ((Math.imul(word ^ symbol, 0x01000193) + symbol) | 0) & mask;
     // Of blanks in a row the first counts.
     at += ((symbol | last) + 255) >> 8;

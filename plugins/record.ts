@@ -4,6 +4,7 @@
  */
 import {
   type CallEnd,
+  type ConfigRef,
   type ContentPart,
   definePlugin,
   type Exchange,
@@ -55,7 +56,19 @@ function line(x: Exchange, end: CallEnd, nowMs: number, texts: string): string {
       ? "null"
       : JSON.stringify({ code: error.code, message: error.message, detail: error.extras.detail });
   const verdicts = x.verdicts.length === 0 ? "[]" : JSON.stringify(x.verdicts);
-  return `{"level":"info","time":${nowMs},"msg":"call","request_id":"${x.requestId}","trace_id":"${x.traceId}","config_hash":"${x.config.hash}","generation":${x.config.generation},"revision":${text(x.config.revision)},"surface":"${x.surface}","project":${text(x.project.uuid)},"endpoint":${text(x.endpoint.slug)},"token_id":${text(x.token.id)},"client":"${x.clientAddress}","status":${end.status},"outcome":"${end.outcome}","stream":${x.stream},"provider":"${end.provider}","model":${text(end.model)},"finish_reason":"${end.finishReason ?? ""}","session_id":"${x.sessionId ?? ""}","duration_ms":${ms(end.durationMs)},"first_byte_ms":${end.firstByteMs === undefined ? "null" : ms(end.firstByteMs)},"stages_ms":${stages(end.stageMs)},"tokens":${tokens},"cost_usd":${end.costNanoUsd / 1e9},"list_cost_usd":${end.listCostNanoUsd === undefined ? "null" : end.listCostNanoUsd / 1e9},"attempts":${attempts(x)},"guardrails":${guardrails(x)},"verdicts":${verdicts},"error":${refusal}${texts}}`;
+  return `{"level":"info","time":${nowMs},"msg":"call","request_id":"${x.requestId}","trace_id":"${x.traceId}",${configFields(x.config)},"surface":"${x.surface}","project":${text(x.project.uuid)},"endpoint":${text(x.endpoint.slug)},"token_id":${text(x.token.id)},"client":"${x.clientAddress}","status":${end.status},"outcome":"${end.outcome}","stream":${x.stream},"provider":"${end.provider}","model":${text(end.model)},"finish_reason":"${end.finishReason ?? ""}","session_id":"${x.sessionId ?? ""}","duration_ms":${ms(end.durationMs)},"first_byte_ms":${end.firstByteMs === undefined ? "null" : ms(end.firstByteMs)},"stages_ms":${stages(end.stageMs)},"tokens":${tokens},"cost_usd":${end.costNanoUsd / 1e9},"list_cost_usd":${end.listCostNanoUsd === undefined ? "null" : end.listCostNanoUsd / 1e9},"attempts":${attempts(x)},"guardrails":${guardrails(x)},"verdicts":${verdicts},"error":${refusal}${texts}}`;
+}
+
+let knownConfig: ConfigRef | undefined;
+let knownFields = "";
+
+/** The configuration that a call ran with: the same for nearly all calls in a row. */
+function configFields(config: ConfigRef): string {
+  if (config !== knownConfig) {
+    knownConfig = config;
+    knownFields = `"config_hash":"${config.hash}","generation":${config.generation},"revision":${text(config.revision)}`;
+  }
+  return knownFields;
 }
 
 /** Nearly all that is logged; looking for it is cheaper than asking for escapes. */

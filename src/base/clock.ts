@@ -28,6 +28,8 @@ export interface SystemClockOptions {
 export function systemClock(options: SystemClockOptions = {}): Clock {
   const { wallMs = Date.now, monotonicMs = machineMonotonicMs(), stepped = () => {} } = options;
   let lastMs = wallMs();
+  let lastWallMs = Number.NaN;
+  let lastWholeMs = 0;
   let lastMonotonicMs = monotonicMs();
   let behindSinceMs: number | undefined;
   /** What `nowMs` is, given the machine's time and how much has passed since the last call. */
@@ -48,10 +50,15 @@ export function systemClock(options: SystemClockOptions = {}): Clock {
   };
   return {
     nowMs() {
+      const wall = wallMs();
+      // Asked several times a call: within a millisecond of the machine's the answer stays the same.
+      if (wall === lastWallMs) return lastWholeMs;
+      lastWallMs = wall;
       const nowMonotonicMs = monotonicMs();
-      lastMs = next(wallMs(), nowMonotonicMs - lastMonotonicMs, nowMonotonicMs);
+      lastMs = next(wall, nowMonotonicMs - lastMonotonicMs, nowMonotonicMs);
       lastMonotonicMs = nowMonotonicMs;
-      return Math.floor(lastMs);
+      lastWholeMs = Math.floor(lastMs);
+      return lastWholeMs;
     },
     monotonicMs,
     after(delayMs, run): Timer {

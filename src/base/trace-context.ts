@@ -36,7 +36,14 @@ export function passedOn({ headers }: Pick<Exchange, "headers">): string | undef
 
 /** Of a call that no client's trace holds. `requestId`: a UUID. */
 export function traceIdOf(requestId: string): string {
-  return requestId.replaceAll("-", "");
+  // The groups of a UUID, since replacing costs several times as much and this runs on every call.
+  return (
+    requestId.slice(0, 8) +
+    requestId.slice(9, 13) +
+    requestId.slice(14, 18) +
+    requestId.slice(19, 23) +
+    requestId.slice(24)
+  );
 }
 
 /** Of a call's own span (0), or of its nth try of a target. At most 255 have an id of their own. */

@@ -14,18 +14,20 @@ type Failed<T> = (subject: T, thrown: unknown) => void;
 
 /** Tasks beside what they belong to, so that one that throws fails what it was done for and nothing else. */
 class Batch {
-  readonly #tasks: Task[] = [];
+  readonly #tasks: (Task | undefined)[] = [];
   readonly #subjects: unknown[] = [];
   readonly #failed: (Failed<never> | undefined)[] = [];
+  #size = 0;
 
   get size(): number {
-    return this.#tasks.length;
+    return this.#size;
   }
 
   add<T>(task: Task, subject: T, failed: Failed<T> | undefined): void {
-    this.#tasks.push(task);
-    this.#subjects.push(subject);
-    this.#failed.push(failed);
+    const at = this.#size++;
+    this.#tasks[at] = task;
+    this.#subjects[at] = subject;
+    this.#failed[at] = failed;
   }
 
   run(from: number, to: number): void {
@@ -36,6 +38,16 @@ class Batch {
         this.#fail(i, thrown);
       }
     }
+  }
+
+  /** Empties the batch. Its lists stay as long as they are, so that the next turn does not make them anew. */
+  clear(): void {
+    for (let i = 0; i < this.#size; i++) {
+      this.#tasks[i] = undefined;
+      this.#subjects[i] = undefined;
+      this.#failed[i] = undefined;
+    }
+    this.#size = 0;
   }
 
   /** A task that belongs to nothing cannot fail alone: its error is the process's. */
@@ -53,13 +65,40 @@ class Batch {
   }
 }
 
+/** Tasks of one kind: those of the turn that ends are run while the next turn's are collected. */
+class Queue {
+  #collected = new Batch();
+  #running = new Batch();
+
+  get size(): number {
+    return this.#collected.size;
+  }
+
+  add<T>(task: Task, subject: T, failed: Failed<T> | undefined): void {
+    this.#collected.add(task, subject, failed);
+  }
+
+  /** Runs what has been collected; `after` each portion of it. */
+  run(portion = Number.POSITIVE_INFINITY, after?: () => void): void {
+    const tasks = this.#collected;
+    if (tasks.size === 0) return;
+    this.#collected = this.#running;
+    this.#running = tasks;
+    for (let from = 0; from < tasks.size; from += portion) {
+      tasks.run(from, Math.min(from + portion, tasks.size));
+      after?.();
+    }
+    tasks.clear();
+  }
+}
+
 /** So many calls are worked on before what they have written goes out: the first must not wait for hundreds. */
 const PORTION = 64;
 
-let work = new Batch();
-let flushes = new Batch();
-let writes = new Batch();
-let rest = new Batch();
+const work = new Queue();
+const flushes = new Queue();
+const writes = new Queue();
+const rest = new Queue();
 let armed = false;
 
 /**
@@ -110,27 +149,12 @@ function arm(): void {
 
 function endTurn(): void {
   armed = false;
-  const tasks = work;
-  if (tasks.size > 0) work = new Batch();
-  for (let from = 0; from < tasks.size; from += PORTION) {
-    tasks.run(from, Math.min(from + PORTION, tasks.size));
-    writeOut();
-  }
+  work.run(PORTION, writeOut);
   writeOut();
-  if (rest.size === 0) return;
-  const last = rest;
-  rest = new Batch();
-  last.run(0, last.size);
+  rest.run();
 }
 
 function writeOut(): void {
-  if (flushes.size > 0) {
-    const due = flushes;
-    flushes = new Batch();
-    due.run(0, due.size);
-  }
-  if (writes.size === 0) return;
-  const tasks = writes;
-  writes = new Batch();
-  tasks.run(0, tasks.size);
+  flushes.run();
+  writes.run();
 }

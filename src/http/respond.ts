@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { writeInTurn } from "../base/turn.ts";
 import type { GatewayError } from "../plugin/index.ts";
+import { prepareAnswer, writePrepared } from "./one-write.ts";
 
 /** The error body of the REST surfaces (specification, "Error body"). */
 export function errorBody(error: GatewayError): string {
@@ -21,7 +22,20 @@ const PIECE_BYTES = 262_144;
 /** Sends a whole JSON answer. */
 export function sendJson(res: ServerResponse, status: number, body: string, headers: FlatHeaders): void {
   const length = Buffer.byteLength(body);
-  res.writeHead(status, jsonHead(length, headers));
+  const head = jsonHead(length, headers);
+  const prepared = length > PIECE_BYTES ? undefined : prepareAnswer(res, status, head, { body, length });
+  if (prepared !== undefined) writeInTurn(() => writePrepared(res, prepared), res, closeConnection);
+  else sendByNode(res, status, head, { body, length });
+}
+
+/** As `sendJson`, for fields whose names may be anybody's. */
+function sendByNode(
+  res: ServerResponse,
+  status: number,
+  head: FlatHeaders,
+  { body, length }: { readonly body: string; readonly length: number },
+): void {
+  res.writeHead(status, [...head]);
   if (length <= PIECE_BYTES) writeInTurn(() => res.end(body), res, closeConnection);
   else writePieces(res, Buffer.from(body), 0);
 }
@@ -32,11 +46,9 @@ export function closeConnection(res: ServerResponse): void {
 }
 
 function jsonHead(length: number, headers: FlatHeaders): string[] {
-  return [
-    ...["Content-Type", "application/json", "Content-Length", String(length)],
-    ...NO_SNIFFING,
-    ...headers,
-  ];
+  const head = ["Content-Type", "application/json", "Content-Length", String(length)];
+  head.push(...NO_SNIFFING, ...headers);
+  return head;
 }
 
 function writePieces(res: ServerResponse, bytes: Buffer, from: number): void {
@@ -78,13 +90,12 @@ export function sendErrorAs(
   const { retryAfterSeconds, headers: more } = error.extras;
   if (retryAfterSeconds !== undefined) all.push("Retry-After", String(retryAfterSeconds));
   for (const name in more) all.push(name, more[name] ?? "");
-  if (req.complete) return sendJson(res, error.status, body, all);
-  if (isSmall(req)) {
-    closeUnlessComplete(req);
-    return sendJson(res, error.status, body, all);
-  }
+  const length = Buffer.byteLength(body);
+  if (!req.complete && isSmall(req)) closeUnlessComplete(req);
+  if (req.complete || isSmall(req))
+    return sendByNode(res, error.status, jsonHead(length, all), { body, length });
   if (!all.includes("Connection")) all.push("Connection", "close");
-  res.writeHead(error.status, jsonHead(Buffer.byteLength(body), all));
+  res.writeHead(error.status, jsonHead(length, all));
   writeInTurn(() => sendAndLinger(req, res, body));
 }
 

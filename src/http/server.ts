@@ -10,12 +10,11 @@ import { type Clock, type GatewayError, reject } from "../plugin/index.ts";
 import { type CloseReason, type Connection, Connections, HEAD_TIMEOUT_MS } from "./connections.ts";
 import { allowHalfClose } from "./half-close.ts";
 import { refusedHead } from "./head-rules.ts";
+import { KEEP_ALIVE_MS } from "./one-write.ts";
 import { errorBody, sendError } from "./respond.ts";
 
 /** Bytes of request line and headers. */
 const HEAD_BYTES_MAX = 16_384;
-/** An idle connection is kept for so long: above the usual 60 s of load balancers, so that they close first. */
-const KEEP_ALIVE_MS = 72_000;
 /** Open connections; more are refused by the kernel's queue. */
 const CONNECTIONS_MAX = 20_000;
 /** Once the server drains, a connection may be silent for so long before its first request. */

@@ -30,9 +30,9 @@ export function rateHeaders(call: Call, windows: readonly number[]): FlatHeaders
     at += 2;
     const { policy } = claim;
     if (policy === undefined || at > windows.length || !POLICY_NAME.test(policy)) continue;
-    const separator = policies === "" ? "" : ", ";
-    policies += `${separator}"${policy}";q=${claim.limit};w=${Math.ceil(claim.windowMs / 1000)}`;
-    states += `${separator}"${policy}";r=${left};t=${seconds}`;
+    const separator = policies === "" ? '"' : ', "';
+    policies += `${separator}${policy}";q=${claim.limit};w=${Math.ceil(claim.windowMs / 1000)}`;
+    states += `${separator}${policy}";r=${left};t=${seconds}`;
     // Of two with as few places left, the one that is longer without another.
     if (left > remaining || (left === remaining && seconds <= reset)) continue;
     limit = claim.limit;
