@@ -100,6 +100,12 @@ const flushes = new Queue();
 const writes = new Queue();
 const rest = new Queue();
 let armed = false;
+let turns = 0;
+
+/** Another one in each turn that had something to do. */
+export function turnNumber(): number {
+  return turns;
+}
 
 /**
  * For what has been read whole: deciding a call, making something of an answer. `failed` is told when the task throws,
@@ -149,6 +155,7 @@ function arm(): void {
 
 function endTurn(): void {
   armed = false;
+  turns += 1;
   work.run(PORTION, writeOut);
   writeOut();
   rest.run();

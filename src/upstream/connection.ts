@@ -12,6 +12,7 @@ import { READ_BUFFER, type SocketEvents } from "./connect.ts";
 import type { Dated } from "./deadlines.ts";
 import type { OpenCall } from "./open-call.ts";
 import type { Origin } from "./origin.ts";
+import { exceedsShare, type ShareReader, waitForShare } from "./read-share.ts";
 import { ResponseParser } from "./response-parser.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -22,7 +23,7 @@ const KEEP_MARGIN_MS = 1_000;
 /** So long a request and the other side's close may be on their way towards each other. */
 const CROSSING_MS = 250;
 
-export class Connection implements Dated, SocketEvents {
+export class Connection implements Dated, SocketEvents, ShareReader {
   watchIndex = 0;
   readonly #origin: Origin;
   readonly #socket: Socket;
@@ -32,6 +33,10 @@ export class Connection implements Dated, SocketEvents {
   /** End of the connecting, or of the waiting for another call. */
   #dueMs: number;
   #gone = false;
+  /** The call wants no more for now. */
+  #isHeldBack = false;
+  /** Others are read before it. */
+  #isWaiting = false;
   /** When the request of the call was written to the connection, which had been idle; undefined: it may not be repeated. */
   #reusedAtMs: number | undefined;
 
@@ -57,11 +62,18 @@ export class Connection implements Dated, SocketEvents {
   }
 
   pause(): void {
+    this.#isHeldBack = true;
     this.#socket.pause();
   }
 
   resume(): void {
-    this.#socket.resume();
+    this.#isHeldBack = false;
+    if (!this.#isWaiting) this.#socket.resume();
+  }
+
+  readOn(): void {
+    this.#isWaiting = false;
+    if (!this.#isHeldBack && !this.#gone) this.#socket.resume();
   }
 
   /** Ends it; its call, if it has one, hears nothing more. */
@@ -108,6 +120,11 @@ export class Connection implements Dated, SocketEvents {
     if (this.#call !== call) return;
     if (!sound) this.#lose({ kind: "protocol", reason: "answered with malformed HTTP", cause: undefined });
     else if (parser.complete) this.#done(call);
+    else if (exceedsShare(length)) {
+      this.#isWaiting = true;
+      this.#socket.pause();
+      waitForShare(this);
+    }
   }
 
   onEnd(): void {
@@ -155,6 +172,7 @@ export class Connection implements Dated, SocketEvents {
     // An answer that came before the request was out leaves the rest of it in the way.
     if (!reusable || keepMs <= 0 || this.#socket.writableLength > 0) return false;
     this.#parser.reset();
+    this.#isHeldBack = false;
     if (this.#socket.isPaused()) this.#socket.resume();
     const { deadlines, keepMsMax } = this.#origin;
     this.#dueMs = deadlines.clock.monotonicMs() + Math.min(keepMs, keepMsMax);

@@ -1,158 +1,120 @@
 /**
- * Clients that hold connections: heads, bodies and refused uploads that drip, answers that nobody reads. All must be gone
- * within 30 s, and the others must not notice.
+ * Slow clients against a gateway: all must be gone within 30 s, and the others must not notice. Attackers, provider,
+ * gateway and the client that measures are processes of their own; the measuring one has a short loop and nothing else
+ * to do, and what it waits for itself is shown. Linux only, since the kernel is asked who is still connected.
  *   npm run slow-clients -- [COUNT OF EACH]
  */
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:http";
-import { connect, type Socket } from "node:net";
+import { readFileSync } from "node:fs";
+import { Agent, request } from "node:http";
+import { setPriority } from "node:os";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
-import { hashOf, PROJECT, TOKENS } from "../spec/kit/config.ts";
+import { PROJECT, TOKENS } from "../spec/kit/config.ts";
 import { gatewayProcess } from "../spec/kit/process.ts";
-import { chunk } from "../spec/kit/provider.ts";
+import { type AttackReport, attackedProject, GONE_WITHIN_S, KINDS } from "./slow-attackers.ts";
 
-/** The time that the gateway has to be rid of a slow client. */
-export const GONE_WITHIN_S = 30;
-export const KINDS = ["head", "body", "reader", "upload"] as const;
-export type Kind = (typeof KINDS)[number];
+const BASELINE_S = 10;
+/** Between two calls of the client that measures; the next one does not wait for the last. */
+const EVERY_MS = 10;
+/** How much slower others may become. */
+const FACTOR_MAX = 2;
 
-/** More than the kernel takes for a client that reads nothing (some 4 MB). */
-const STREAM_BYTES = 8_000_000;
+const ATTACKERS = fileURLToPath(new URL("./slow-attackers.ts", import.meta.url));
 
-/** A provider that streams without end in sight, as fast as it is read. */
-export async function endlessProvider(): Promise<{ url: string; close(): void }> {
-  const event = `data: ${JSON.stringify(chunk({ content: "a".repeat(16_000) }))}\n\n`;
-  const server = createServer((req, res) => {
-    req.resume();
-    res.writeHead(200, { "content-type": "text/event-stream" });
-    let sent = 0;
-    const write = (): void => {
-      while (sent < STREAM_BYTES) {
-        sent += event.length;
-        if (!res.write(event)) return void res.once("drain", write);
-      }
-      res.end("data: [DONE]\n\n");
-    };
-    write();
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    close() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+/** Starts it and waits for its first message. */
+async function processOf(...args: string[]): Promise<{ child: ChildProcess; said: unknown }> {
+  const child = fork(ATTACKERS, args, { execArgv: ["--conditions=sluice-source", "--import", "tsx"] });
+  const [said] = await once(child, "message");
+  return { child, said };
 }
 
-/** Project of a gateway that can be attacked. */
-export function attackedProject(providerUrl: string): object {
-  return {
-    ...{ uuid: PROJECT, name: "Attacked", type: "ai_gateway" },
-    credentials: [
-      { name: "echo", provider: "mock", options: { reply: "{{input}}" } },
-      { name: "main", provider: "openai", api_key: "sk-attacked", base_url: providerUrl },
-    ],
-    tokens: [{ name: "web", hash: hashOf(TOKENS.web) }],
-    endpoints: [
-      { name: "Echo", provider: "mock", model: "m", credential: "echo" },
-      { name: "Big", provider: "openai", model: "gpt-4o-mini", credential: "main" },
-    ],
-  };
+/** What the main thread of a process has had of a CPU, and how long it was ready and had to wait for one, in ms. */
+function schedule(pid: number): { ranMs: number; waitedMs: number } {
+  const [ran = 0, waited = 0] = readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ").map(Number);
+  return { ranMs: ran / 1e6, waitedMs: waited / 1e6 };
 }
 
-interface SlowClient {
-  readonly kind: Kind;
-  readonly socket: Socket;
-  isGone: boolean;
-}
-
-export class SlowClients {
-  readonly #clients: SlowClient[] = [];
-
-  /** Opens `count` connections of each kind. */
-  constructor(origin: string, count: number) {
-    const { hostname, port } = new URL(origin);
-    for (const kind of KINDS) {
-      for (let n = 0; n < count; n++) {
-        // Half-open, so that only the gateway ends the connection.
-        const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
-        const client: SlowClient = { kind, socket, isGone: false };
-        socket.on("error", () => {}).on("close", () => (client.isGone = true));
-        if (kind === "reader") socket.pause();
-        else socket.resume();
-        socket.write(firstBytes(kind));
-        this.#clients.push(client);
-      }
-    }
-  }
-
-  /** Connections that the gateway still has, by kind. */
-  left(): Record<Kind, number> {
-    const counts = { head: 0, body: 0, reader: 0, upload: 0 };
-    for (const { kind, isGone } of this.#clients) if (!isGone) counts[kind]++;
-    return counts;
-  }
-
-  get count(): number {
-    return Object.values(this.left()).reduce((sum, count) => sum + count, 0);
-  }
-
-  /** One byte more from each, as once a second. A peer that has closed answers it with a reset. */
-  drip(): void {
-    for (const { kind, socket, isGone } of this.#clients) if (!isGone && kind !== "reader") socket.write("x");
-  }
-
-  /** Readers see that they are cut only when they read: what the kernel kept, and then the end. */
-  readOn(): void {
-    for (const client of this.#clients) {
-      if (client.kind !== "reader") continue;
-      client.socket.once("end", () => client.socket.destroy()).resume();
-    }
-  }
-
-  close(): void {
-    for (const { socket } of this.#clients) socket.destroy();
+/** Lets what else runs on this machine count for less; only root may. */
+function prefer(pid: number): void {
+  try {
+    setPriority(pid, -15);
+  } catch {
+    process.stdout.write("not run as root: other programs on this machine count fully\n");
   }
 }
 
-function firstBytes(kind: Kind): string {
-  const start = (slug: string, token: string): string =>
-    `POST /api/${PROJECT}/${slug} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n`;
-  if (kind === "head") return `${start("echo", TOKENS.web)}X-Slow: `;
-  if (kind === "body") return `${start("echo", TOKENS.web)}Content-Length: 100000\r\n\r\n{"message":"`;
-  if (kind === "upload") return `${start("echo", TOKENS.unknown)}Content-Length: 60000\r\n\r\n`;
-  // Streams, which the gateway holds back for a slow reader: whole answers would fill its buffers instead.
-  const body = '{"message":"x","stream":true}';
-  return `${start("big", TOKENS.web)}Content-Length: ${body.length}\r\n\r\n${body}`;
+interface Measured {
+  /** Latencies of answered calls in ms, in order. */
+  readonly taken: readonly number[];
+  /** Calls with another status than 200, or none. */
+  readonly failed: number;
+  /** 99th percentile of what the measuring process itself was late by, in ms. */
+  readonly ownDelayMs: number;
 }
 
-/** Calls of a well-behaved client, one after the other, for a while; their latencies in ms, in order. `shed` takes the other statuses. */
-async function latencies(origin: string, forMs: number, shed: number[]): Promise<number[]> {
+/** Small calls at a steady rate; `latest` gets their latencies as they come. */
+async function measured(origin: string, seconds: number, latest: number[] = []): Promise<Measured> {
+  const agent = new Agent({ keepAlive: true });
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const open = new Set<Promise<void>>();
   const taken: number[] = [];
-  const body = JSON.stringify({ message: "Hello" });
-  const headers = { authorization: `Bearer ${TOKENS.web}`, "content-type": "application/json" };
-  for (const startMs = performance.now(); performance.now() - startMs < forMs; ) {
+  let failed = 0;
+  const call = async (): Promise<void> => {
     const sentMs = performance.now();
-    const answer = await fetch(`${origin}/api/${PROJECT}/echo`, { method: "POST", headers, body });
-    await answer.text();
-    if (answer.status === 200) taken.push(performance.now() - sentMs);
-    else shed.push(answer.status);
-    await new Promise((later) => setTimeout(later, 10));
+    if ((await statusOf(origin, agent)) !== 200) failed += 1;
+    else {
+      const tookMs = performance.now() - sentMs;
+      taken.push(tookMs);
+      latest.push(tookMs);
+    }
+  };
+  const startMs = performance.now();
+  for (let n = 1; n <= (seconds * 1000) / EVERY_MS; n++) {
+    const running = call().catch(() => void (failed += 1));
+    open.add(running);
+    void running.then(() => open.delete(running));
+    await new Promise((later) => setTimeout(later, startMs + n * EVERY_MS - performance.now()));
   }
-  return taken.sort((a, b) => a - b);
+  await Promise.all(open);
+  delay.disable();
+  agent.destroy();
+  // The monitor counts its own interval of 1 ms.
+  return { taken: taken.sort((a, b) => a - b), failed, ownDelayMs: delay.percentile(99) / 1e6 - 1 };
 }
 
-function p99(sorted: readonly number[]): string {
-  return (sorted[Math.floor(sorted.length * 0.99)] ?? 0).toFixed(1);
+const BODY = JSON.stringify({ message: "Hello" });
+
+function statusOf(origin: string, agent: Agent): Promise<number> {
+  return new Promise((resolve, fail) => {
+    const headers = {
+      authorization: `Bearer ${TOKENS.web}`,
+      "content-type": "application/json",
+      "content-length": BODY.length,
+    };
+    const out = request(`${origin}/api/${PROJECT}/echo`, { method: "POST", agent, headers });
+    out.on("error", fail).on("response", (answer) => {
+      answer.resume().on("end", () => resolve(answer.statusCode ?? 0));
+    });
+    out.end(BODY);
+  });
+}
+
+function percentile(sorted: readonly number[], share: number): number {
+  return sorted[Math.floor(sorted.length * share)] ?? 0;
+}
+
+function shown({ taken, failed, ownDelayMs }: Measured): string {
+  const [median, p99, p999] = [0.5, 0.99, 0.999].map((share) => percentile(taken, share).toFixed(1));
+  const own = Math.max(0, ownDelayMs).toFixed(1);
+  return `p50 ${median}, p99 ${p99}, p99.9 ${p999} ms; ${taken.length} calls, ${failed} failed; client itself late by ${own} ms (p99)`;
 }
 
 async function main(count: number): Promise<void> {
-  const provider = await endlessProvider();
   const closes: (() => Promise<void>)[] = [];
+  const provider = await processOf("provider");
   const gateway = await gatewayProcess(
     { after: (close) => void closes.push(close) },
     {
@@ -160,32 +122,53 @@ async function main(count: number): Promise<void> {
       server: { port: 0, max_connections_per_address: 100_000 },
       admin: { port: 0 },
       log: { level: "error" },
-      projects: [attackedProject(provider.url)],
+      projects: [attackedProject(String(provider.said))],
     },
   );
   const { origin } = gateway.client;
-  const shed: number[] = [];
-  const calm = await latencies(origin, 5_000, shed);
-  const attack = new SlowClients(origin, count);
-  const startMs = performance.now();
-  const attacked = latencies(origin, GONE_WITHIN_S * 1000, shed);
-  for (let second = 1; second <= GONE_WITHIN_S; second++) {
-    await new Promise((later) => setTimeout(later, Math.max(0, startMs + second * 1000 - performance.now())));
-    attack.drip();
-    // What the kernel kept of five hundred answers takes this process some seconds to read.
-    if (second === GONE_WITHIN_S - 8) attack.readOn();
-    process.stdout.write(`${String(second).padStart(3)} s  ${JSON.stringify(attack.left())}\n`);
-  }
-  const during = await attacked;
-  const left = attack.count;
-  process.stdout.write(`slow clients: ${4 * count} opened, ${left} left after ${GONE_WITHIN_S} s\n`);
-  process.stdout.write(
-    `others' p99: ${p99(calm)} ms before, ${p99(during)} ms while attacked (${during.length} calls, ${shed.length} shed)\n`,
+  const attackers = await processOf("attack", origin, String(count));
+  prefer(gateway.pid);
+  prefer(process.pid);
+  await measured(origin, 3);
+  const calm = await measured(origin, BASELINE_S);
+  process.stdout.write(`before    ${shown(calm)}\n`);
+  let last: AttackReport | undefined;
+  const latest: number[] = [];
+  let before = schedule(gateway.pid);
+  // Told by our own module.
+  attackers.child.on("message", (report: AttackReport) => {
+    last = report;
+    const { second, opened, open, held } = report;
+    const now = schedule(gateway.pid);
+    const [ran, waited] = [now.ranMs - before.ranMs, now.waitedMs - before.waitedMs].map(Math.round);
+    before = now;
+    const slowest = Math.max(0, ...latest.splice(0)).toFixed(0);
+    const left = KINDS.map((kind) => `${kind} ${open[kind]}`).join(", ");
+    process.stdout.write(
+      `${String(second).padStart(4)} s  opened ${opened}; left: ${left}; kept by the kernel ${held}; ` +
+        `slowest call ${slowest} ms; gateway ran ${ran} ms, waited ${waited} ms for a CPU\n`,
+    );
+  });
+  attackers.child.send("attack");
+  const during = await measured(origin, GONE_WITHIN_S, latest);
+  while (last === undefined || last.second < GONE_WITHIN_S) await once(attackers.child, "message");
+  process.stdout.write(`attacked  ${shown(during)}\n`);
+  const [p99Before, p99During] = [calm, during].map(({ taken }) => percentile(taken, 0.99));
+  const factor = (p99During ?? 0) / (p99Before ?? 0);
+  const { open, held } = last;
+  const rows: (readonly [ok: boolean, what: string])[] = KINDS.map((kind) => [
+    open[kind] === 0,
+    `${kind}: ${count} opened, ${open[kind]} left after ${GONE_WITHIN_S} s`,
+  ]);
+  rows.push(
+    [held === 0, `kernel: bytes kept for ${held} closed connections`],
+    [factor <= FACTOR_MAX, `others: p99 is ${factor.toFixed(2)}x of what it was (at most ${FACTOR_MAX})`],
+    [calm.failed + during.failed === 0, `others: ${calm.failed + during.failed} calls failed or were shed`],
   );
-  attack.close();
+  for (const [ok, what] of rows) process.stdout.write(`${ok ? "pass" : "FAIL"}  ${what}\n`);
+  for (const { child } of [attackers, provider]) child.disconnect();
   for (const close of closes.reverse()) await close();
-  provider.close();
-  process.exitCode = left === 0 && shed.length === 0 ? 0 : 1;
+  process.exitCode = rows.every(([ok]) => ok) ? 0 : 1;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await main(Number(process.argv[2] ?? 500));
+await main(Number(process.argv[2] ?? 500));

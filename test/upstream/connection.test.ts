@@ -337,3 +337,41 @@ test("an address is taken apart as URLs are: port, IPv6, query, characters that 
   // Nobody listens there; what matters is that it was taken for an address.
   assert.equal((await failureOf(ask(client, "http://[::1]:1/")))[0], "unreachable");
 });
+
+test("answers that come faster than they are read share a turn of the loop, and all come whole", async (t) => {
+  const { client, upstream } = await bench(t);
+  const body = "a".repeat(2_000_000);
+  const asked = Array.from({ length: 6 }, () => ask(client, upstream.url));
+  const peers = await Promise.all(asked.map(() => upstream.connection()));
+  await Promise.all(peers.map((peer) => peer.request()));
+  // The first bytes of all are there before any is read further.
+  for (const peer of peers) void peer.send(whole(body));
+  const read = (): number => asked.reduce((sum, { heard }) => sum + heard.body.length, 0);
+  let most = 0;
+  for (let before = 0, isOver = false; !isOver; ) {
+    await new Promise(setImmediate);
+    const now = read();
+    most = Math.max(most, now - before);
+    before = now;
+    isOver = now === asked.length * body.length;
+  }
+  for (const { over } of asked) assert.equal((await over).error, undefined);
+  // 128 KiB, and one read of 64 KiB of each connection that has not had to wait yet.
+  assert.ok(most <= (128 + 64 * asked.length) * 1024, `${most} bytes in one turn`);
+});
+
+test("a connection that waits for its share stays paused for a call that wants no more", async (t) => {
+  const { client, upstream } = await bench(t);
+  const asked = ask(client, upstream.url);
+  const peer = await upstream.connection();
+  await peer.request();
+  void peer.send(whole("a".repeat(4_000_000)));
+  while (asked.heard.body.length < 200_000) await new Promise(setImmediate);
+  asked.call.pause();
+  await new Promise(setImmediate);
+  const held = asked.heard.body.length;
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+  assert.equal(asked.heard.body.length, held);
+  asked.call.resume();
+  assert.equal((await asked.over).body.length, 4_000_000);
+});

@@ -12,6 +12,7 @@ const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
 export interface GatewayProcess {
   readonly client: Client;
+  readonly pid: number;
   /** Lines of its runtime log. */
   readonly lines: readonly string[];
   /** SIGKILL; resolves when it is gone. */
@@ -47,6 +48,7 @@ export async function gatewayProcess(t: Closer, config: unknown): Promise<Gatewa
   t.after(async () => client.close());
   return {
     client,
+    pid: child.pid ?? 0,
     lines,
     kill,
     async stop() {

@@ -59,7 +59,7 @@ export const HTTP = {
     "http.refusal.closed": "A client that goes on sending after a refusal loses its connection.",
     "http.rate.body": "A body that advances by less than 240 bytes a second over 15 s costs its connection.",
     "http.rate.reader":
-      "An answer that is read by less than 240 bytes a second over 15 s costs its connection.",
+      "An answer that is read by less than 240 bytes a second over 10 s costs its connection.",
     "http.connections.address":
       "An address holds at most `server.max_connections_per_address` connections; trusted proxies are exempt.",
     "http.memory.bodies":

@@ -1,0 +1,50 @@
+/**
+ * How much is read from providers in one turn of the event loop. A provider that sends faster than the gateway works
+ * would otherwise be read until nothing is left, some 2 MB a turn for each of its connections, and all other calls wait
+ * for that. Beyond the share, connections with much to read take turns; answers in small pieces are never held back.
+ */
+import { finishInTurn, turnNumber } from "../base/turn.ts";
+
+/** Working on so much takes a few milliseconds. */
+const TURN_BYTES = 128 * 1024;
+/** A read of so much has probably left more to read. */
+const LARGE_BYTES = 16 * 1024;
+/** Readers that go on in one turn. Each may read once more after the share has been used up. */
+const READERS_MAX = 2;
+
+export interface ShareReader {
+  /** Its turn has come. */
+  readOn(): void;
+}
+
+let turn = -1;
+let bytes = 0;
+/** In the order of their turns. No more than there are connections. */
+const waiting = new Set<ShareReader>();
+
+/** Counts a read. True: its reader must stop, and take its turn by `waitForShare`. */
+export function exceedsShare(length: number): boolean {
+  const now = turnNumber();
+  if (now !== turn) {
+    turn = now;
+    bytes = 0;
+  }
+  bytes += length;
+  return bytes > TURN_BYTES && length >= LARGE_BYTES;
+}
+
+export function waitForShare(reader: ShareReader): void {
+  if (waiting.size === 0) finishInTurn(readOn);
+  waiting.add(reader);
+}
+
+function readOn(): void {
+  let left = READERS_MAX;
+  for (const reader of waiting) {
+    waiting.delete(reader);
+    reader.readOn();
+    left -= 1;
+    if (left === 0) break;
+  }
+  if (waiting.size > 0) finishInTurn(readOn);
+}
