@@ -19,6 +19,7 @@ const PRIVATE = /^10\./;
 const SAYS_ADDRESS =
   /\b(?:ip|ips|ipv4|addr|address|addresses|adresse|host|hosts|hostname|server|servers|dns|ping|client|from|gateway|router|subnet|peer|remote|nameserver|resolver|listen|ssh|proxy|machine|node)\b[^\n]{0,24}$|:\/\/$|\w@$/i;
 const SAYS_ADDRESS_BEHIND = /^(?:\/(?:3[0-2]|[12]\d|[89])(?!\d)|:\d{2,5}(?!\d))/;
+const SOCKET = /^:\d{2,5}(?!\d)/;
 /** `zlib@1.2.13.1`, `v8@10.2.154.26`: releases of packages; machines that one logs in to have other numbers. */
 const RELEASE = /^1?\d\./;
 /** Private, link-local, shared, and set aside for manuals and benchmarks: the same in every house, or in none. */
@@ -33,8 +34,9 @@ export function ipv4Length(plain: string, offset: number, { text, at }: AddressP
   const found = IPV4.exec(plain)?.[0] ?? "";
   if (found === "" || NO_MACHINE.test(found)) return 0;
   if (before.endsWith("@") && RELEASE.test(found)) return 0;
-  if ((NOBODYS.test(found) && isQuoted(before)) || isLiteral(before)) return 0;
   const behind = text.slice(at + found.length, at + found.length + STRUCTURE_CHARACTERS);
+  if (NOBODYS.test(found) && (isQuoted(before) || isExplained(before, behind))) return 0;
+  if (isLiteral(before)) return 0;
   // The name of a reverse look-up, whose digits stand backward.
   if (namesVersion(before, behind) || behind.startsWith(".in-addr.")) return 0;
   if (!LIKE_A_VERSION.test(found) || PRIVATE.test(found)) return found.length;
@@ -83,9 +85,14 @@ function isQuoted(before: string): boolean {
   return /["'`](?:https?:\/\/)?\[?[0-9a-f:]{0,12}$/i.test(before);
 }
 
-/** A quoted argument of a function, or a quoted value in a line comment: a machine that a program names. */
+/** A quoted argument of a function, a quoted value in a line comment or compared with: a machine that a program names. */
 function isLiteral(before: string): boolean {
-  return /(?:[\w$]\(|\/\/ )["'`]\[?[0-9a-f:]{0,12}$/i.test(before);
+  return /(?:[\w$]\(|\/\/ |[=!]==? ?)["'`]\[?[0-9a-f:]{0,12}$/i.test(before);
+}
+
+/** A line comment of a program that explains where it connects to, such as `// 192.168.1.1:6379`. */
+function isExplained(before: string, behind: string): boolean {
+  return before.endsWith("// ") && SOCKET.test(behind);
 }
 
 function isHexDigit(code: number): boolean {

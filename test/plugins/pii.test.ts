@@ -98,6 +98,8 @@ test("what only looks like personal data stays as it is", () => {
     "version 1.2.3.4, Chrome/120.0.0.0, 10.0.0.0/8",
     "v8@10.2.154.26-node.26, zlib@1.2.13.1",
     "parse('192.168.1.1'), `2001:db8::1`, new Client(\"203.0.113.7\"), '::ffff:10.0.0.1', http://[2001:db8::]/",
+    'broadcastOf("172.0.0.1/24") == "172.0.0.255"; if (ip !== \'172.0.0.255\') stop()',
+    "new Redis(6379); // 192.168.1.1:6379\nnew Redis()",
     "Copyright (c) 2014-2021 Ada Example <ada@example.org>",
     "noreply@example.org, abuse@example.org",
     "12:34:56, std::vector, a::b, 00:1a:2b:3c:4d:5e, 10:20::",
@@ -122,6 +124,17 @@ test("what only looks like personal data stays as it is", () => {
     "timestamps 1715945675 and 1715945675123",
   ];
   for (const text of innocent) assert.equal(masked(text), text);
+});
+
+test("addresses of a configuration or a log are masked beside those that a program compares", () => {
+  for (const [text, expected] of [
+    ['host = "172.0.0.255"', 'host = "[IP_ADDRESS]"'],
+    ['{"ip":"172.0.0.255"}', '{"ip":"[IP_ADDRESS]"}'],
+    ["from 192.168.1.1:6379", "from [IP_ADDRESS]:6379"],
+    ["// 84.17.49.202:6379", "// [IP_ADDRESS]:6379"],
+    ["// see 192.168.1.1:6379", "// see [IP_ADDRESS]:6379"],
+  ] as const)
+    assert.equal(masked(text), expected);
 });
 
 test("a national number of any region is masked where words announce it", () => {
