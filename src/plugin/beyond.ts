@@ -24,6 +24,8 @@ export const USUAL_FIELDS: Taken = new Set([
 const HINTS: ReadonlySet<string> = new Set([
   ...["user", "parallel_tool_calls", "reasoning_effort", "verbosity", "cache_control", "store", "metadata"],
   ...["prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier"],
+  // Thoughts of an earlier answer that a client sends back with it.
+  ...["reasoning_content", "reasoning", "reasoning_details"],
 ]);
 
 /** The hints that are asked for and not among `taken`, each once: they are left out. @since 0.2 */

@@ -30,7 +30,14 @@ export function readMessage(fields: Fields): Message | undefined {
   return { role, content, toolCallId, ...(extra && { extra }) };
 }
 
+/**
+ * Members that servers and SDKs add to an answer and that clients send back with it: `annotations` is OpenAI's own, the
+ * others are LiteLLM's. No vendor reads them in a request, and strict ones refuse them.
+ */
+const ECHOED = ["annotations", "provider_specific_fields", "thinking_blocks"] as const;
+
 function readAnswer(fields: Fields, name: string | undefined): Message | undefined {
+  for (const member of ECHOED) fields.any(member);
   const said = readContent(fields, ANSWER_PARTS);
   const refusal = fields.text("refusal") ?? "";
   const calls = fields.any("tool_calls");

@@ -1,67 +1,110 @@
 /**
- * Which client, provider and feature have been tried together: filled by the tests as their assertions hold, and printed
- * as docs/clients.md. A combination that no test tries is shown as not tried, never as working.
+ * Which client, provider and feature work together, printed as docs/clients.md. Results of the Node clients are recorded
+ * by the tests that run them; those of the Python clients are read from the file that `npm run clients` writes.
  */
-const CLIENTS = ["OpenAI SDK", "Vercel AI SDK", "LangChain", "LlamaIndex", "Instructor"] as const;
-const FEATURES = {
-  text: "Text",
+import { fileURLToPath } from "node:url";
+
+export const FEATURES = {
+  text: "System text, turns, finish reason",
   stream: "Streamed text",
   usage: "Usage of a stream",
   tools: "Tool call",
+  forced: "Forced tool call",
   streamedTools: "Streamed parallel tool calls",
   toolResults: "Tool results",
   schema: "JSON by schema",
   json: "JSON mode",
   image: "Image",
   hints: "Hints (user, effort, one call at a time, cache mark)",
-  errors: "Errors with code and type",
+  errors: "Errors 400, 401, 404, 502: types, codes, retries",
+  limited: "429 with `Retry-After`",
+  broken: "Error inside a stream",
   embeddings: "Embeddings",
 } as const;
 
-export type Client = (typeof CLIENTS)[number];
 export type Feature = keyof typeof FEATURES;
 
-export class ClientMatrix {
-  readonly #providers: readonly string[];
-  readonly #held = new Set<string>();
-  readonly #absent = new Set<string>();
+/** `none`: the vendor has no such thing, and the gateway says so. `fail` is never committed. */
+export type Result = "yes" | "none" | "fail";
 
-  constructor(providers: readonly string[]) {
-    this.#providers = providers;
-  }
+/** By client, provider and feature. */
+export type ClientResults = Record<string, Record<string, Record<string, string>>>;
 
-  /** The assertions about these features have held. */
-  held(client: Client, provider: string, ...features: readonly Feature[]): void {
-    for (const feature of features) this.#held.add(`${client}/${provider}/${feature}`);
-  }
+/** Results of the Python clients. */
+export const PYTHON_RESULTS = fileURLToPath(new URL("python/results.json", import.meta.url));
 
-  /** The vendor has no such thing, and the gateway says so. */
-  absent(client: Client, provider: string, feature: Feature): void {
-    this.#absent.add(`${client}/${provider}/${feature}`);
-  }
+/** What a client's own interface does not offer, so that nothing can be tried: by client and feature, with the reason. */
+export type ClientLacks = Readonly<Record<string, Partial<Record<Feature, string>>>>;
 
-  page(): string {
-    const tables = CLIENTS.map((client) => `## ${client}\n\n${this.#table(client)}`);
-    return `<!-- Written by \`SLUICE_WRITE_DOCS=1 npm test -- test/wrapper/clients.test.ts\`. Do not edit. -->
+export interface MatrixParts {
+  readonly providers: readonly string[];
+  /** Clients in the order of the page. */
+  readonly clients: readonly string[];
+  readonly results: ClientResults;
+  readonly lacks: ClientLacks;
+  /** What each `none` means: by provider and feature. */
+  readonly vendorLacks: Readonly<Record<string, Partial<Record<Feature, string>>>>;
+}
+
+const row = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+const FEATURE_NAMES = Object.keys(FEATURES).filter((name): name is Feature => name in FEATURES);
+
+/** Cells without a result, or with another result than the lists of what is missing say. Empty: the page is complete. */
+export function gaps({ providers, clients, results, lacks, vendorLacks }: MatrixParts): string[] {
+  const cells = clients.flatMap((client) =>
+    providers.flatMap((provider) => FEATURE_NAMES.map((feature) => ({ client, provider, feature }))),
+  );
+  return cells.flatMap(({ client, provider, feature }) => {
+    const result = results[client]?.[provider]?.[feature];
+    const lacking = lacks[client]?.[feature] !== undefined;
+    const expected = lacking ? undefined : vendorLacks[provider]?.[feature] === undefined ? "yes" : "none";
+    return result === expected ? [] : [`${client}, ${provider}, ${feature}: ${result ?? "not tried"}`];
+  });
+}
+
+/** The page. */
+export function matrixPage(parts: MatrixParts): string {
+  const { providers, clients, lacks, vendorLacks } = parts;
+  const tables = clients.map((client) => `## ${client}\n\n${table(parts, client)}${notes(lacks[client])}`);
+  const missing = providers.flatMap((provider) =>
+    Object.entries(vendorLacks[provider] ?? {}).map(([, reason]) => `- ${provider}: ${reason}`),
+  );
+  return `<!-- Written by \`SLUICE_WRITE_DOCS=1 npm test -- test/wrapper/clients.test.ts\`. Do not edit. -->
 
 # Clients
 
 What the tests try on \`/api/{uuid}/v1\`: unmodified clients, each on an alias of every provider, against an imitation of
-the providers that is not ours. \`yes\`: tried, and it works. \`none\`: the vendor has no such
-thing, and the call gets a 400 that names the field. \`-\`: not tried here. A combination that fails fails the tests.
+the providers that is not ours (two forms of embeddings that it does not know, Google's \`batchEmbedContents\` and Ollama's
+\`/api/embed\`, are answered as the vendors' references say). \`npm test\` runs the Node clients; \`npm run clients\` runs the
+Python clients, at the versions that \`test/wrapper/python/\` pins.
+
+- \`yes\`: works.
+- \`none\`: the vendor has no such thing, and the call gets a 400 that names the field (below).
+- \`n/a\`: the client's interface has no such thing (below its table).
+
+A combination that fails, or is not tried, fails the tests.
+
+What vendors do not have:
+
+${missing.join("\n")}
 
 ${tables.join("\n\n")}
 `;
-  }
+}
 
-  #table(client: Client): string {
-    const row = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
-    const cell = (key: string): string =>
-      this.#held.has(key) ? "yes" : this.#absent.has(key) ? "none" : "-";
-    const rows = Object.entries(FEATURES).map(([feature, title]) =>
-      row([title, ...this.#providers.map((name) => cell(`${client}/${name}/${feature}`))]),
-    );
-    const head = row(["Feature", ...this.#providers]);
-    return [head, row(["---", ...this.#providers.map(() => "---")]), ...rows].join("\n");
-  }
+function table({ providers, results, lacks }: MatrixParts, client: string): string {
+  const cell = (provider: string, feature: Feature): string =>
+    lacks[client]?.[feature] === undefined ? (results[client]?.[provider]?.[feature] ?? "-") : "n/a";
+  const rows = FEATURE_NAMES.map((feature) =>
+    row([FEATURES[feature], ...providers.map((provider) => cell(provider, feature))]),
+  );
+  return [row(["Feature", ...providers]), row(["---", ...providers.map(() => "---")]), ...rows].join("\n");
+}
+
+function notes(lacks: Partial<Record<Feature, string>> = {}): string {
+  const lines = FEATURE_NAMES.flatMap((feature) => {
+    const reason = lacks[feature];
+    return reason === undefined ? [] : [`- ${FEATURES[feature]}: ${reason}`];
+  });
+  return lines.length === 0 ? "" : `\n\n${lines.join("\n")}`;
 }

@@ -162,6 +162,54 @@ verifies(
   },
 );
 
+const CALL = { id: "c1", type: "function", function: { name: "tide", arguments: "{}" } };
+const CALLED = { role: "assistant", content: null, tool_calls: [CALL] };
+const RESULT = { role: "tool", tool_call_id: "c1", content: "high" };
+
+verifies(
+  "wrapper.echo",
+  "members that SDKs add to an answer are dropped when it is sent back, with a guardrail too",
+  async (t) => {
+    const kept = {
+      annotations: [{ type: "url_citation", url_citation: { url: "https://tea.example/" } }],
+      provider_specific_fields: { refusal: null, note: "kept by the client" },
+      thinking_blocks: [{ type: "thinking", thinking: "Hm." }],
+    };
+    const messages = [{ role: "user", content: "Hi" }, { ...CALLED, ...kept }, RESULT];
+    for (const provider of ["openai", "anthropic", "google", "mistral", "ollama", "cohere"]) {
+      for (const guardrails of [[], [{ use: "pii", mode: "mask", kinds: ["email"] }]]) {
+        const alias = { provider, model: "model-1", credential: "other", guardrails };
+        const g = await startWrapper(t, alias, { other: provider });
+        const vendor = VENDORS.find(({ key }) => key === provider);
+        g.provider.answer(jsonAnswer(vendor?.whole("Yes.") ?? {}));
+        assertCompletion(await g.ask({ messages, tools: TOOLS }));
+        for (const member in kept)
+          assert.ok(!g.provider.last.body.includes(member), `${provider}: ${member}`);
+      }
+    }
+  },
+);
+
+verifies("wrapper.echo", "thoughts that are sent back are left out where a vendor takes none", async (t) => {
+  const thoughts = {
+    reasoning_content: "Hm.",
+    reasoning: "Hm.",
+    reasoning_details: [{ type: "x", text: "Hm." }],
+  };
+  const messages = [{ role: "user", content: "Hi" }, { ...CALLED, ...thoughts }, RESULT];
+  for (const provider of ["anthropic", "google", "ollama", "cohere", "mistral"]) {
+    const g = await on(t, provider, "model-1");
+    const answer = await g.ask({ messages, tools: TOOLS });
+    assertCompletion(answer);
+    const dropped = Object.keys(thoughts).map((member) => `dropped:${member}`);
+    assert.equal(answer.headers["x-sluice-warnings"], dropped.join(", "), provider);
+    assert.ok(!g.provider.last.body.includes("Hm."), provider);
+  }
+  const g = await on(t, "openai", "model-1");
+  assertCompletion(await g.ask({ messages, tools: TOOLS }));
+  assert.equal(at(sent(g), "messages", 1, "reasoning_content"), "Hm.");
+});
+
 verifies(
   "wrapper.field.impossible",
   "an image by address for Ollama, and a silent conversation, name their field",

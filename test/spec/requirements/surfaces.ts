@@ -11,6 +11,8 @@ export const SURFACES = {
       "A hint that a provider has no field for is left out; the log and `X-Sluice-Warnings` name it.",
     "wrapper.hints.mapped":
       "`cache_control`, `reasoning_effort`, JSON mode and its schema reach the providers that have something like them.",
+    "wrapper.echo":
+      "Members that clients keep of an answer and send back are not refused: what no vendor reads is dropped, thoughts are hints.",
     "wrapper.field.impossible": "What a provider cannot be sent at all is a 400 that names the field.",
     "wrapper.error-format":
       "`error_format` decides how errors look: the specification's text, or OpenAI's object; `auto` goes by the client.",
