@@ -19,6 +19,9 @@ export const BODY_WINDOW_MS = 15_000;
 export const READER_WINDOW_MS = 10_000;
 /** How often connections are examined. */
 export const CHECK_MS = 1_000;
+/** Connections closed at a time, and the pause after so many: other calls do not wait until hundreds are closed. */
+const CLOSES_MAX = 16;
+const CLOSES_PAUSE_MS = 20;
 /** How long a refused connection stays open, so that its peer can read the refusal while it still sends. */
 export const LINGER_MS = 2_000;
 
@@ -66,6 +69,8 @@ export class Connections {
   readonly #open = new Map<Socket, Connection>();
   readonly #perNetwork = new Map<string, number>();
   #check: Timer | undefined;
+  /** Closed for a limit in the present examination. */
+  #closes = 0;
   #isDraining = false;
 
   constructor(options: ConnectionsOptions) {
@@ -160,18 +165,20 @@ export class Connections {
     else this.#perNetwork.delete(network);
   }
 
-  #watch(): void {
-    this.#check ??= this.#options.clock.after(CHECK_MS, () => this.#examine());
+  #watch(afterMs = CHECK_MS): void {
+    this.#check ??= this.#options.clock.after(afterMs, () => this.#examine());
   }
 
   #examine(): void {
     this.#check = undefined;
+    this.#closes = 0;
     const nowMs = this.#options.clock.monotonicMs();
     let isWatching = false;
     for (const connection of this.#open.values()) {
       if (connection.refused) continue;
       this.#enforceRates(connection, nowMs);
       if (this.#isUnderWay(connection, nowMs)) isWatching = true;
+      if (this.#closes >= CLOSES_MAX) return this.#watch(CLOSES_PAUSE_MS);
     }
     // Idle connections are Node's to close; the next request begins the watch again.
     if (isWatching) this.#watch();
@@ -201,12 +208,14 @@ export class Connections {
       head.sinceMs = nowMs;
     }
     if (nowMs - head.sinceMs < HEAD_TIMEOUT_MS) return true;
+    this.#closes += 1;
     this.#options.closed("slow_head");
     this.#options.headTooSlow(connection);
     return false;
   }
 
   #close(socket: Socket, reason: CloseReason): void {
+    this.#closes += 1;
     this.#options.closed(reason);
     // With a reset: after a mere close the kernel keeps what nobody reads, up to 4 MB a connection, for minutes.
     socket.resetAndDestroy();

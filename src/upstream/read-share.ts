@@ -1,16 +1,17 @@
 /**
  * How much is read from providers in one turn of the event loop. A provider that sends faster than the gateway works
  * would otherwise be read until nothing is left, some 2 MB a turn for each of its connections, and all other calls wait
- * for that. Beyond the share, connections with much to read take turns; answers in small pieces are never held back.
+ * for that. Connections with much to read take turns, a read each; answers in small pieces are never held back.
  */
 import { finishInTurn, turnNumber } from "../base/turn.ts";
+import { READ_BUFFER } from "./connect.ts";
 
 /** Working on so much takes a few milliseconds. */
 const TURN_BYTES = 128 * 1024;
-/** A read of so much has probably left more to read. */
+/** Readers that go on in one turn, for a read each. */
+const READERS_MAX = TURN_BYTES / READ_BUFFER.length;
+/** A read of so much has probably left more to read: beyond the share it waits. */
 const LARGE_BYTES = 16 * 1024;
-/** Readers that go on in one turn. Each may read once more after the share has been used up. */
-const READERS_MAX = 2;
 
 export interface ShareReader {
   /** Its turn has come. */
@@ -30,7 +31,8 @@ export function exceedsShare(length: number): boolean {
     bytes = 0;
   }
   bytes += length;
-  return bytes > TURN_BYTES && length >= LARGE_BYTES;
+  // What one connection reads in a turn is written at the turn's end: only then is it seen that its client is behind.
+  return length === READ_BUFFER.length || (bytes > TURN_BYTES && length >= LARGE_BYTES);
 }
 
 export function waitForShare(reader: ShareReader): void {

@@ -130,7 +130,9 @@ async function main(count: number): Promise<void> {
   prefer(gateway.pid);
   prefer(process.pid);
   await measured(origin, 3);
+  const atStart = schedule(gateway.pid);
   const calm = await measured(origin, BASELINE_S);
+  const atAttack = schedule(gateway.pid);
   process.stdout.write(`before    ${shown(calm)}\n`);
   let last: AttackReport | undefined;
   const latest: number[] = [];
@@ -152,7 +154,15 @@ async function main(count: number): Promise<void> {
   attackers.child.send("attack");
   const during = await measured(origin, GONE_WITHIN_S, latest);
   while (last === undefined || last.second < GONE_WITHIN_S) await once(attackers.child, "message");
+  const atEnd = schedule(gateway.pid);
   process.stdout.write(`attacked  ${shown(during)}\n`);
+  const waits = [
+    (atAttack.waitedMs - atStart.waitedMs) / BASELINE_S,
+    (atEnd.waitedMs - atAttack.waitedMs) / GONE_WITHIN_S,
+  ].map(Math.round);
+  process.stdout.write(
+    `the gateway waited for a CPU ${waits[0]} ms a second before, ${waits[1]} while attacked: the more, the less the latencies are its own\n`,
+  );
   const [p99Before, p99During] = [calm, during].map(({ taken }) => percentile(taken, 0.99));
   const factor = (p99During ?? 0) / (p99Before ?? 0);
   const { open, held } = last;
