@@ -94,9 +94,15 @@ function fieldsAsked(options: CallOptions): Readonly<Record<string, boolean>> {
   };
 }
 
+/** The name of the tool whose result it is, which the call with the result's id has too. */
+function isResultName({ role, toolCallId }: Message, field: string): boolean {
+  return field === "name" && role === "tool" && toolCallId !== undefined;
+}
+
 function beyondIn(message: Message | undefined, taken: Taken): string | undefined {
   if (message === undefined) return undefined;
-  for (const field in message.extra) if (!taken.has(field) && !HINTS.has(field)) return field;
+  for (const field in message.extra)
+    if (!taken.has(field) && !HINTS.has(field) && !isResultName(message, field)) return field;
   if (typeof message.content === "string") return undefined;
   for (const [n, { type, extra }] of message.content.entries()) {
     const isTaken = (type !== "audio" || taken.has("input_audio")) && (type !== "file" || taken.has("file"));

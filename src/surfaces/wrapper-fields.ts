@@ -133,7 +133,8 @@ const OF_TOOL: ReadonlySet<string> = new Set([
 ]);
 const OF_FUNCTION: ReadonlySet<string> = new Set([
   ...["name", "description", "parameters", "strict"],
-  "arguments",
+  // OpenAI's SDKs add what they have parsed to the calls of an answer, and send it back with it.
+  ...["arguments", "parsed_arguments"],
 ]);
 
 /** Of tools, or of calls of tools, some that the gateway has no words for: custom ones, or with members of others. */

@@ -31,10 +31,10 @@ export function readMessage(fields: Fields): Message | undefined {
 }
 
 /**
- * Members that servers and SDKs add to an answer and that clients send back with it: `annotations` is OpenAI's own, the
- * others are LiteLLM's. No vendor reads them in a request, and strict ones refuse them.
+ * Members that servers and SDKs add to an answer and that clients send back with it: `annotations` is OpenAI's own,
+ * `parsed` of its SDKs, the others are LiteLLM's. No vendor reads them in a request, and strict ones refuse them.
  */
-const ECHOED = ["annotations", "provider_specific_fields", "thinking_blocks"] as const;
+const ECHOED = ["annotations", "parsed", "provider_specific_fields", "thinking_blocks"] as const;
 
 function readAnswer(fields: Fields, name: string | undefined): Message | undefined {
   for (const member of ECHOED) fields.any(member);

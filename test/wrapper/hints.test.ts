@@ -174,8 +174,10 @@ verifies(
       annotations: [{ type: "url_citation", url_citation: { url: "https://tea.example/" } }],
       provider_specific_fields: { refusal: null, note: "kept by the client" },
       thinking_blocks: [{ type: "thinking", thinking: "Hm." }],
+      parsed: { kettle: true },
     };
-    const messages = [{ role: "user", content: "Hi" }, { ...CALLED, ...kept }, RESULT];
+    const called = { ...CALL, function: { ...CALL.function, parsed_arguments: { port: "Brest" } } };
+    const messages = [{ role: "user", content: "Hi" }, { ...CALLED, ...kept, tool_calls: [called] }, RESULT];
     for (const provider of ["openai", "anthropic", "google", "mistral", "ollama", "cohere"]) {
       for (const guardrails of [[], [{ use: "pii", mode: "mask", kinds: ["email"] }]]) {
         const alias = { provider, model: "model-1", credential: "other", guardrails };
@@ -189,6 +191,25 @@ verifies(
     }
   },
 );
+
+verifies("wrapper.echo", "a tool's result may name the tool, which its call names already", async (t) => {
+  for (const provider of [
+    "openai",
+    "anthropic",
+    "google",
+    "mistral",
+    "groq",
+    "together",
+    "ollama",
+    "cohere",
+  ]) {
+    const g = await on(t, provider, "model-1");
+    const messages = [{ role: "user", content: "Hi" }, CALLED, { ...RESULT, name: "tide" }];
+    const answer = await g.ask({ messages, tools: TOOLS });
+    assertCompletion(answer);
+    assert.equal(answer.headers["x-sluice-warnings"], undefined, provider);
+  }
+});
 
 verifies("wrapper.echo", "thoughts that are sent back are left out where a vendor takes none", async (t) => {
   const thoughts = {

@@ -12,7 +12,7 @@ export const SURFACES = {
     "wrapper.hints.mapped":
       "`cache_control`, `reasoning_effort`, JSON mode and its schema reach the providers that have something like them.",
     "wrapper.echo":
-      "Members that clients keep of an answer and send back are not refused: what no vendor reads is dropped, thoughts are hints.",
+      "Members that clients keep of an answer and send back are not refused: what no vendor reads is dropped, thoughts are hints, a result may name its tool.",
     "wrapper.field.impossible": "What a provider cannot be sent at all is a 400 that names the field.",
     "wrapper.error-format":
       "`error_format` decides how errors look: the specification's text, or OpenAI's object; `auto` goes by the client.",

@@ -9,7 +9,10 @@ import OpenAI, {
   NotFoundError,
   RateLimitError,
 } from "openai";
+import { zodFunction } from "openai/helpers/zod";
+import { z } from "zod";
 import { at } from "../../spec/kit/at.ts";
+import { TIDE } from "../imitation.ts";
 import {
   ask,
   CALLS,
@@ -91,15 +94,20 @@ async function streamedTools(cell: Cell): Promise<void> {
   assert.equal(final.choices[0]?.finish_reason, "tool_calls");
 }
 
+/** The message goes back as it came, from a whole answer and from the helper for streams, which parses arguments. */
 async function toolResults(cell: Cell): Promise<void> {
   const { completions } = sdk(cell).chat;
   const asked = { model: cell.model, messages: ask("the tide?"), tools };
-  const message = (await completions.create(asked)).choices[0]?.message;
-  const id = message?.tool_calls?.[0]?.id;
-  assert.ok(message !== undefined && id !== undefined);
-  const result = { role: "tool" as const, tool_call_id: id, content: "14:10" };
-  const back = await completions.create({ ...asked, messages: [...asked.messages, message, result] });
-  assert.equal(back.choices[0]?.message.content, cell.answer);
+  const whole = await completions.create(asked);
+  const parsing = [zodFunction({ name: TIDE.name, parameters: z.object({ port: z.string() }) })];
+  const streamed = await completions.stream({ ...asked, tools: parsing }).finalChatCompletion();
+  for (const { message } of [...whole.choices, ...streamed.choices]) {
+    const id = message.tool_calls?.[0]?.id;
+    assert.ok(id !== undefined);
+    const result = { role: "tool" as const, tool_call_id: id, content: "14:10" };
+    const back = await completions.create({ ...asked, messages: [...asked.messages, message, result] });
+    assert.equal(back.choices[0]?.message.content, cell.answer);
+  }
 }
 
 async function json(cell: Cell, response_format: OpenAI.ChatCompletionCreateParams["response_format"]) {

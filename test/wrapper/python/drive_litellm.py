@@ -74,9 +74,10 @@ def streamed_tools(cell: Cell) -> None:
 
 
 def tool_results(cell: Cell) -> None:
+    """As LiteLLM's documentation does it: the message goes back as it came, the result names its tool."""
     turns = [{"role": "user", "content": "the tide?"}]
     called = complete(cell, turns, tools=kit.TOOLS).choices[0].message
-    result = {"role": "tool", "tool_call_id": called.tool_calls[0].id, "content": "14:10"}
+    result = {"role": "tool", "tool_call_id": called.tool_calls[0].id, "name": "get_tide", "content": "14:10"}
     back = complete(cell, [*turns, called, result], tools=kit.TOOLS)
     equal(back.choices[0].message.content, cell.answer)
 

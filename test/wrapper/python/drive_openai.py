@@ -3,11 +3,21 @@
 import json
 
 import openai
+from pydantic import BaseModel
 
 import kit
 from kit import Cell, equal, raised
 
 INVALID = {"temperature": 9}
+
+
+class Port(BaseModel):
+    port: str
+
+
+class Stove(BaseModel):
+    kettle: bool
+    pans: int
 
 
 def client(cell: Cell, **options) -> openai.OpenAI:
@@ -78,27 +88,28 @@ def streamed_tools(cell: Cell) -> None:
 
 
 def tool_results(cell: Cell) -> None:
+    """The message goes back as it came, from a whole answer and from the helper for streams, which parses arguments."""
     completions = client(cell).chat.completions
     turns = ask("the tide?")
-    called = completions.create(model=cell.model, messages=turns, tools=kit.TOOLS).choices[0].message
-    result = {"role": "tool", "tool_call_id": called.tool_calls[0].id, "content": "14:10"}
-    back = completions.create(model=cell.model, messages=[*turns, called, result], tools=kit.TOOLS)
-    equal(back.choices[0].message.content, cell.answer)
+    whole = completions.create(model=cell.model, messages=turns, tools=kit.TOOLS).choices[0].message
+    parsing = [openai.pydantic_function_tool(Port, name="get_tide")]
+    with completions.stream(model=cell.model, messages=turns, tools=parsing) as events:
+        streamed = events.get_final_completion().choices[0].message
+    equal(streamed.tool_calls[0].function.parsed_arguments, Port(port="Brest"))
+    for called in (whole, streamed):
+        result = {"role": "tool", "tool_call_id": called.tool_calls[0].id, "content": "14:10"}
+        back = completions.create(model=cell.model, messages=[*turns, called, result], tools=kit.TOOLS)
+        equal(back.choices[0].message.content, cell.answer)
 
 
 def schema(cell: Cell) -> None:
-    wanted = {
-        "type": "object",
-        "properties": {"kettle": {"type": "boolean"}, "pans": {"type": "integer"}},
-        "required": ["kettle", "pans"],
-        "additionalProperties": False,
-    }
-    answer = client(cell).chat.completions.create(
-        model=cell.model,
-        messages=ask("the stove as JSON"),
-        response_format={"type": "json_schema", "json_schema": {"name": "stove", "strict": True, "schema": wanted}},
-    )
-    equal(json.loads(answer.choices[0].message.content), cell.stove)
+    """By the helper that makes the schema and parses the answer; the parsed message goes back in the next turn."""
+    completions = client(cell).chat.completions
+    turns = ask("the stove as JSON")
+    said = completions.parse(model=cell.model, messages=turns, response_format=Stove).choices[0].message
+    equal(said.parsed, Stove(**cell.stove))
+    back = completions.create(model=cell.model, messages=[*turns, said, *ask("What is on?")])
+    equal(back.choices[0].message.content, cell.answer)
 
 
 def json_mode(cell: Cell) -> None:
