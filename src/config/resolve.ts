@@ -213,8 +213,15 @@ function resolveGuardrail(
   const options = filledOptions(resolution, "guardrail", use, given);
   const at = placeOf(resolution.tree, list, index);
   return {
-    ...{ use, on: once(on, resolution), roles: once(roles, resolution) },
-    ...{ on_error, timeout_ms, isolate, shadow, options, at },
+    use,
+    on: onceList(on, resolution),
+    roles: onceList(roles, resolution),
+    on_error,
+    timeout_ms,
+    isolate,
+    shadow,
+    options,
+    at,
   };
 }
 
@@ -241,6 +248,16 @@ function once<T>(value: T, { known }: Resolution): T {
   if (first !== undefined) return first;
   known.set(text, value);
   return value;
+}
+
+/** The same for words without commas, whose text costs less. */
+function onceList<T extends readonly string[]>(words: T, { known }: Resolution): T {
+  const text = words.join();
+  // No JSON text begins like a word, so only lists are known by such a text.
+  const first = known.get(text) as T | undefined;
+  if (first !== undefined) return first;
+  known.set(text, words);
+  return words;
 }
 
 type Options = Readonly<Record<string, unknown>>;

@@ -189,14 +189,17 @@ function isEqual(a: unknown, b: unknown): boolean {
 }
 
 const PATTERNS_MAX = 1000;
-const patterns = new Map<string, LinearPattern>();
+const patterns: Readonly<Record<Author, Map<string, LinearPattern>>> = {
+  gateway: new Map(),
+  plugin: new Map(),
+};
 
 function patternOf(source: string, author: Author): LinearPattern {
-  const key = `${author} ${source}`;
-  let pattern = patterns.get(key);
+  const known = patterns[author];
+  let pattern = known.get(source);
   if (pattern === undefined) {
     pattern = author === "gateway" ? new RegExp(source, "u") : linearPattern(source);
-    if (patterns.size < PATTERNS_MAX) patterns.set(key, pattern);
+    if (known.size < PATTERNS_MAX) known.set(source, pattern);
   }
   return pattern;
 }

@@ -108,7 +108,9 @@ function guardrailOptions(use: FilledGuardrailUse, spot: Spot, tree: Tree): Plai
 
 /** What stands in a guardrail's entry beside the gateway's own keys. */
 export function optionsBesideUse(use: FilledGuardrailUse): PlainMap {
-  return Object.fromEntries(Object.entries(use).filter(([key]) => !GUARDRAIL_KEYS.has(key)));
+  const options: Record<string, unknown> = {};
+  for (const key of Object.keys(use)) if (!GUARDRAIL_KEYS.has(key)) options[key] = use[key];
+  return options;
 }
 
 /** Options laid over others, with the places of both. `origin`: the map that `base` was taken from. */

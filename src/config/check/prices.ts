@@ -55,22 +55,41 @@ export function warnOfUnpricedModels(check: Check, names: ProjectNames, project:
   }
 }
 
+type Prices = Check["config"]["prices"];
+type OwnPrices = ReadonlyMap<string, Prices[number]>;
+
+const known = new WeakMap<Prices, OwnPrices>();
+
+/** By provider and model; made once, since every project asks. */
+function ownPrices({ prices }: Check["config"]): OwnPrices {
+  let own = known.get(prices);
+  if (own === undefined) {
+    own = new Map(prices.map((price) => [`${price?.provider}/${price?.model}`, price]));
+    known.set(prices, own);
+  }
+  return own;
+}
+
 /** By provider and model. */
 function unpriced(check: Check, names: ProjectNames, project?: Spot): ReadonlyMap<string, Unpriced> {
   const { endpoints, aliases } = names.project;
-  const configured = new Set(check.config.prices.map((price) => `${price?.provider}/${price?.model}`));
+  const configured = ownPrices(check.config);
   const found = new Map<string, Unpriced>();
   const priced = new Set<string>();
   for (const [key, list] of [
     ["endpoints", endpoints],
     ["aliases", aliases],
   ] as const) {
-    for (const [settings, spot] of each<FilledCallSettings>(list, under(names.project, key, project))) {
-      if (settings.estimated_cost_per_1k_tokens_usd !== null) continue;
+    const parent = under(names.project, key, project);
+    // Of ten thousand endpoints nearly all ask models that are known by then: no spot is made for them.
+    for (let index = 0; index < list.length; index++) {
+      const settings: FilledCallSettings | null | undefined = list[index];
+      if (settings?.estimated_cost_per_1k_tokens_usd !== null) continue;
       for (const target of chosenTargets(check, settings, names)) {
         const { provider, model } = target;
         const name = `${provider}/${model}`;
         if (priced.has(name)) continue;
+        const spot = { container: list, key: index, parent };
         const before = found.get(name);
         const isFree = check.plugins.find("provider", provider)?.needsApiKey === false; // Nobody bills it.
         if (before !== undefined) before.count += 1;
@@ -82,7 +101,7 @@ function unpriced(check: Check, names: ProjectNames, project?: Spot): ReadonlyMa
   return found;
 }
 
-function isPriced(provider: string, model: string, configured: ReadonlySet<string>): boolean {
+function isPriced(provider: string, model: string, configured: OwnPrices): boolean {
   return (
     findPrice(provider, model, (name) => configured.has(`${provider}/${name}`) || undefined) !== undefined
   );
@@ -109,8 +128,9 @@ export function warnOfOddEstimates(check: Check, names: ProjectNames, project: S
   ] as const) {
     for (const [settings, spot] of each<FilledCallSettings>(list, under(names.project, key, project))) {
       const { estimated_cost_per_1k_tokens_usd: estimate } = settings;
+      if (estimate === null) continue;
       const [primary] = chosenTargets(check, settings, names);
-      const usd = estimate === null ? Number.NaN : Number(estimate);
+      const usd = Number(estimate);
       const listed = primary === undefined ? undefined : listUsdPer1k(check, primary);
       if (!Number.isFinite(usd) || primary === undefined || listed === undefined) continue;
       if (Math.abs(usd - listed) <= listed * DIFFERENCE_MAX) continue;
@@ -126,7 +146,7 @@ export function warnOfOddEstimates(check: Check, names: ProjectNames, project: S
 /** undefined: no price is known, or it is free. */
 function listUsdPer1k({ config }: Check, target: Pick<Unpriced, "provider" | "model">): number | undefined {
   const { provider, model } = target;
-  const own = new Map(config.prices.map((price) => [`${price?.provider}/${price?.model}`, price]));
+  const own = ownPrices(config);
   const found = findPrice(provider, model, (name) => own.get(`${provider}/${name}`));
   if (found === undefined) return undefined;
   const [input, output] = "usd" in found ? found.usd : [Number(found.input), Number(found.output)];

@@ -12,21 +12,24 @@ export interface ChosenTarget {
 }
 
 /** The primary, then the failover entries. What is incomplete, or stands for a reference not given, is passed over. */
-export function* chosenTargets(
+export function chosenTargets(
   { tree }: Check,
   settings: FilledCallSettings,
   { credentials, templates }: ProjectNames,
-): Generator<ChosenTarget> {
+): readonly ChosenTarget[] {
+  const targets: ChosenTarget[] = [];
   const isGiven = (container: object): boolean => tree.reference(container, "model")?.isPlaceholder !== true;
-  const choice = templates.get(settings.provider_template ?? "") ?? settings;
+  const choice =
+    settings.provider_template === null ? settings : (templates.get(settings.provider_template) ?? settings);
   const { provider, model } = choice;
   if (typeof provider === "string" && typeof model === "string" && isGiven(choice)) {
     const credential = credentials.get(choice.credential ?? "");
-    yield { provider, model, credential, entry: undefined };
+    targets.push({ provider, model, credential, entry: undefined });
   }
   for (const [entry, target] of settings.failover.entries()) {
     const credential = credentials.get(target?.credential ?? "");
     if (credential?.provider === undefined || target.model === undefined || !isGiven(target)) continue;
-    yield { provider: credential.provider, model: target.model, credential, entry };
+    targets.push({ provider: credential.provider, model: target.model, credential, entry });
   }
+  return targets;
 }
