@@ -30,6 +30,14 @@ export type Result = "yes" | "none" | "fail";
 /** By client, provider and feature. */
 export type ClientResults = Record<string, Record<string, Record<string, string>>>;
 
+/** Clients that `npm run clients` runs, in the order of the page. */
+export const PYTHON_CLIENTS = [
+  "OpenAI SDK (Python)",
+  "LangChain (Python)",
+  "Pydantic AI (Python)",
+  "LiteLLM (Python)",
+] as const;
+
 /** Results of the Python clients. */
 export const PYTHON_RESULTS = fileURLToPath(new URL("python/results.json", import.meta.url));
 

@@ -8,7 +8,14 @@ import { after, test } from "node:test";
 import { InternalServerError } from "openai";
 import { at } from "../spec/kit/at.ts";
 import { PROVIDERS, startForClients } from "./client-gateway.ts";
-import { type ClientResults, gaps, type MatrixParts, matrixPage, PYTHON_RESULTS } from "./client-matrix.ts";
+import {
+  type ClientResults,
+  gaps,
+  type MatrixParts,
+  matrixPage,
+  PYTHON_CLIENTS,
+  PYTHON_RESULTS,
+} from "./client-matrix.ts";
 import {
   ask,
   type Cell,
@@ -94,7 +101,7 @@ test("a client's list of models is the aliases", async () => {
 function matrix(): MatrixParts {
   const python: unknown = JSON.parse(readFileSync(PYTHON_RESULTS, "utf8"));
   const results: ClientResults = { ...live };
-  for (const client of Object.keys(python ?? {})) {
+  for (const client of PYTHON_CLIENTS) {
     const byProvider: Record<string, Record<string, string>> = (results[client] = {});
     for (const provider of PROVIDERS) {
       const cells = Object.entries(at(python, client, provider) ?? {});
@@ -103,7 +110,7 @@ function matrix(): MatrixParts {
   }
   return {
     providers: PROVIDERS,
-    clients: Object.keys(results),
+    clients: [...Object.keys(CLIENTS), ...PYTHON_CLIENTS],
     results,
     lacks: {
       Instructor: {
