@@ -9,6 +9,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { monthOf } from "../../src/base/month.ts";
 import { type FakeUpstream, fakeUpstream } from "../../src/testing/fake-upstream.ts";
+import { at } from "../spec/kit/at.ts";
 import { PROJECT, PROVIDER_KEY } from "../spec/kit/config.ts";
 import type { Closer } from "../spec/kit/gateway.ts";
 import { verifies } from "../spec/verifies.ts";
@@ -33,6 +34,8 @@ const PRICES: readonly (readonly [
 ])[] = [
   ["openai", "gpt-4-vision-preview", 10, 30],
   ["openai", "gpt-4", 30, 60],
+  ["openai", "gpt-5.2", 1.75, 14, 0.175],
+  ["openai", "gpt-5.2-codex", 1.75, 14, 0.175],
   ["anthropic", "claude-3-5-sonnet-20240620", 3, 15, 0.3],
   ["anthropic", "claude-3-5-haiku-20241022", 0.8, 4],
   ["anthropic", "claude-sonnet-4-0", 3, 15],
@@ -80,6 +83,20 @@ const RECORDED: readonly (readonly [recording: string, model: string, nanoUsd: n
   ["anthropic-messages/advisor_iterations_stream", "claude-sonnet-5", 6_272_000 + 13_165_000],
   // One web search at a cent.
   ["anthropic-messages/web_search_stream", "claude-haiku-4-5-20251001", 20_017_000],
+];
+
+/**
+ * Answers of OpenAI's Responses, whose format no adapter reads yet: their counts are told as chat completions tell them.
+ * What a web search itself costs is not among the counts.
+ */
+const RESPONSES: readonly (readonly [recording: string, model: string, nanoUsd: number])[] = [
+  ["additional_tools", "gpt-5.6-sol", 160 * 4_000 + 23 * 20_000],
+  ["custom_tool_stream", "gpt-5.2-codex", 50 * 1_750 + 20 * 14_000],
+  ["namespace_tool_search", "gpt-5.4-2026-03-05", 652 * 2_500 + 44 * 15_000],
+  ["parallel_tools", "gpt-5-nano-2025-08-07", 112 * 50 + 284 * 400],
+  ["reasoning_text_stream", "gpt-5-nano-2025-08-07", 13 * 50 + 284 * 400],
+  ["tool_call_stream", "gpt-5.5-2026-04-23", 63 * 5_000 + 69 * 30_000],
+  ["web_search_stream", "gpt-5.2-2025-12-11", 8_234 * 1_750 + 79 * 14_000],
 ];
 
 /** Recordings that cannot be summed: why. */
@@ -149,6 +166,43 @@ recordedTest("each recorded answer costs what was summed by hand", async (t) => 
     assert.ok(one);
     assert.equal(await cost(one), expected, name);
   }
+});
+
+/** The last response that a recording holds. */
+function lastResponse(name: string): unknown {
+  const file = readdirSync(`${FOLDER}/openai-responses`).find(
+    (entry) => entry.startsWith(`${name}.`) && !entry.endsWith(".meta.json"),
+  );
+  assert.ok(file, name);
+  const text = readFileSync(`${FOLDER}/openai-responses/${file}`, "utf8");
+  if (file.endsWith(".json")) return JSON.parse(text);
+  const events = [...text.matchAll(/^data: ?(\{.*\})\s*$/gm)].map(([, json = ""]) => JSON.parse(json));
+  return events.map((event: unknown) => at(event, "response")).findLast((one) => at(one, "usage"));
+}
+
+function asCompletion(name: string, model: string): Played {
+  const response = lastResponse(name);
+  const count = (...path: string[]): number => Number(at(response, "usage", ...path) ?? 0);
+  const usage = {
+    prompt_tokens: count("input_tokens"),
+    completion_tokens: count("output_tokens"),
+    total_tokens: count("total_tokens"),
+    prompt_tokens_details: { cached_tokens: count("input_tokens_details", "cached_tokens") },
+  };
+  assert.ok(usage.prompt_tokens > 0 && usage.completion_tokens > 0, name);
+  return openai(model, usage, { service_tier: at(response, "service_tier") });
+}
+
+recordedTest("the counts of each recorded response cost what was summed by hand", async (t) => {
+  const played = RESPONSES.map(([name, model]) => asCompletion(name, model));
+  const cost = await till({ after: (close) => t.after(close) }, played);
+  for (const [n, [name, , expected]] of RESPONSES.entries()) {
+    const one = played[n];
+    assert.ok(one);
+    assert.equal(await cost(one), expected, name);
+  }
+  const recordings = readdirSync(`${FOLDER}/openai-responses`).filter((file) => !file.endsWith(".meta.json"));
+  assert.equal(recordings.length, RESPONSES.length);
 });
 
 recordedTest("no recorded answer is left out of the sums without a reason", () => {
