@@ -2,7 +2,7 @@
  * Anthropic's messages: where they go and under which version. wire/anthropic-*.ts write them, read what comes back, and
  * know how the models differ.
  */
-import { type Credential, callIds, defineProvider, jsonFailure, type WireFormat } from "sluice/plugin";
+import { type Credential, callIds, defineProvider, jsonFailure, type WireFormat } from "sluice/provider";
 import { decodeAnthropic } from "./wire/anthropic-answer.ts";
 import { AnthropicBody } from "./wire/anthropic-body.ts";
 import { AnthropicDecoder } from "./wire/anthropic-events.ts";
@@ -46,7 +46,7 @@ export const anthropic = defineProvider<AnthropicOptions>({
   },
   examples: [{}, { anthropic_version: "2026-10-21", prompt_cache: "5m" }],
   outputTokensDefault: OUTPUT_TOKENS_DEFAULT,
-  refusals: ({ anthropic_version = VERSION }) => anthropicRefusals(anthropic_version),
+  constraints: ({ anthropic_version = VERSION }) => anthropicRefusals(anthropic_version),
   setup({ anthropic_version = VERSION, anthropic_beta = [], prompt_cache }, host): WireFormat {
     const newId = callIds(host);
     const body = new AnthropicBody(prompt_cache);

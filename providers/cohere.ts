@@ -6,17 +6,17 @@ import type {
   Message,
   ProviderRequest,
   WireFormat,
-} from "sluice/plugin";
+} from "sluice/provider";
 import {
-  beyond,
   callIds,
   contentText,
   defineProvider,
   droppedHints,
+  firstUnsupportedField,
   type Json,
   jsonFailure,
   toolJson,
-} from "sluice/plugin";
+} from "sluice/provider";
 import { type CountedTokens, decodeCohere, decodeCohereVectors } from "./wire/cohere-answer.ts";
 import { CohereDecoder } from "./wire/cohere-events.ts";
 
@@ -54,7 +54,7 @@ export const cohere = defineProvider<CohereOptions>({
     },
   },
   examples: [{}, { safety_mode: "STRICT", thinking: "disabled", count: "billed_units" }],
-  refusals: [
+  constraints: [
     { setting: "temperature", range: { min: 0, max: 1 }, because: "Cohere takes 0 to 1" },
     { setting: "top_p", range: { min: 0.01, max: 0.99 }, because: "Cohere takes 0.01 to 0.99" },
   ],
@@ -81,7 +81,7 @@ export const cohere = defineProvider<CohereOptions>({
       // Cohere's 498 is a blocked token, not another vendor's want of capacity: it does not move on.
       failure: jsonFailure,
       decoder: () => new CohereDecoder(counted, newId),
-      unsupported: (request) => beyond(request, takenBeside(request.options)),
+      unsupported: (request) => firstUnsupportedField(request, takenBeside(request.options)),
       dropped: (request) => droppedHints(request, REASONS.test(request.model) ? TAKEN_WITH_EFFORT : TAKEN),
     };
   },

@@ -2,7 +2,13 @@
  * Google's Gemini API: where its models are asked, and what they take. wire/google-*.ts write the calls and read what
  * comes back.
  */
-import { type Credential, callIds, defineProvider, type Refusal, type WireFormat } from "sluice/plugin";
+import {
+  type Credential,
+  callIds,
+  defineProvider,
+  type SettingConstraint,
+  type WireFormat,
+} from "sluice/provider";
 import { decodeGoogle, decodeGoogleVectors } from "./wire/google-answer.ts";
 import { GoogleBody, type GoogleSettings } from "./wire/google-body.ts";
 import { GoogleDecoder } from "./wire/google-events.ts";
@@ -12,7 +18,7 @@ import { Memory } from "./wire/memory.ts";
 const IGNORES_SAMPLING = /gemini-(?:[4-9]|[1-9]\d)(?!\d)/;
 const because = "the model ignores it";
 
-const REFUSALS: readonly Refusal[] = [
+const REFUSALS: readonly SettingConstraint[] = [
   { models: IGNORES_SAMPLING, setting: "temperature", because },
   { models: IGNORES_SAMPLING, setting: "top_p", because },
   outputMax(/gemini-(?:1\.|2\.0)/, 8192),
@@ -20,7 +26,7 @@ const REFUSALS: readonly Refusal[] = [
   outputMax(/gemini-(?:2\.5|3)(?!\d)/, 65_536),
 ];
 
-function outputMax(models: RegExp, max: number): Refusal {
+function outputMax(models: RegExp, max: number): SettingConstraint {
   return {
     models,
     setting: "max_output_tokens",
@@ -75,7 +81,7 @@ export const google = defineProvider<GoogleSettings>({
     { thinking_budget: 0, thinking_level: "low" },
     { safety_settings: [{ category: "HARM_CATEGORY_HARASSMENT", threshold: "BLOCK_ONLY_HIGH" }] },
   ],
-  refusals: REFUSALS,
+  constraints: REFUSALS,
   setup(settings, host): WireFormat {
     const newId = callIds(host);
     const body = new GoogleBody(settings);

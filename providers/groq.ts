@@ -1,5 +1,5 @@
 /** Groq: OpenAI's format, with usage in a place of its own and a status of its own for want of capacity. */
-import { defineProvider, openAiChat } from "sluice/plugin";
+import { defineProvider, openAiChat } from "sluice/provider";
 
 interface GroqOptions {
   readonly service_tier?: string;
@@ -50,7 +50,7 @@ export const groq = defineProvider<GroqOptions>({
         maxTokensField: "max_completion_tokens",
         responseSchema: TAKES_SCHEMA.test(name) ? "alone" : false,
       }),
-      movesOn: [CAPACITY_EXCEEDED],
+      retryable: [CAPACITY_EXCEEDED],
       taken: { has: (field) => !REFUSED.has(field) },
     }),
 });

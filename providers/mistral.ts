@@ -1,6 +1,6 @@
 /** Mistral: OpenAI's format with names and ids of its own; members it does not know are refused. */
 import { createHash } from "node:crypto";
-import { defineProvider, openAiChat } from "sluice/plugin";
+import { defineProvider, openAiChat } from "sluice/provider";
 
 interface MistralOptions {
   readonly safe_prompt?: boolean;
@@ -57,7 +57,7 @@ export const mistral = defineProvider<MistralOptions>({
     },
   },
   examples: [{}, { safe_prompt: true }],
-  refusals: [{ setting: "temperature", range: { min: 0, max: 1 }, because: "Mistral takes 0 to 1" }],
+  constraints: [{ setting: "temperature", range: { min: 0, max: 1 }, because: "Mistral takes 0 to 1" }],
   setup: ({ safe_prompt }, host) =>
     openAiChat(host, {
       members: { safe_prompt },

@@ -2,29 +2,28 @@
  * A provider without a network: answers from a template, deterministically, for demos, tests of a configuration and
  * load tests. All time is the host's clock; with no latency it answers within the call.
  */
+import type { Exchange, Timer } from "sluice/plugin";
 import type {
   ChatChunk,
   ChatResult,
   Clock,
-  Exchange,
   Provider,
   ProviderFailure,
   ProviderRequest,
   ProviderSink,
   StreamControl,
-  Timer,
   Usage,
-} from "sluice/plugin";
+} from "sluice/provider";
 import {
-  beyond,
+  COMMON_FIELDS,
   charactersOf,
   contentText,
   defineProvider,
   estimateTokens,
   failure,
+  firstUnsupportedField,
   textChunk,
-  USUAL_FIELDS,
-} from "sluice/plugin";
+} from "sluice/provider";
 
 /** What one call does instead of answering. A number is an HTTP status of 400 or more. */
 type Fate = number | "ok" | "timeout" | "unreachable" | "cut";
@@ -104,7 +103,7 @@ export const mock = defineProvider<MockOptions>({
 export default mock;
 
 const TAKEN = {
-  has: (field: string) => USUAL_FIELDS.has(field) || field === "input" || field === "dimensions",
+  has: (field: string) => COMMON_FIELDS.has(field) || field === "input" || field === "dimensions",
 };
 
 function mockProvider(options: MockOptions, clock: Clock): Provider {
@@ -117,7 +116,7 @@ function mockProvider(options: MockOptions, clock: Clock): Provider {
     return { fate, result: made(options, request, `mock-${calls}`) };
   };
   return {
-    unsupported: (request) => beyond(request, TAKEN),
+    unsupported: (request) => firstUnsupportedField(request, TAKEN),
     complete(request, x) {
       const { fate, result } = next(request);
       const outcome = fate === "ok" ? result : failed(fate, latencyMs);
@@ -202,18 +201,18 @@ function failed(fate: Fate, afterMs: number): ProviderFailure {
     return failure({
       status: undefined,
       reason: `timed out after ${afterMs} ms`,
-      movesOn: true,
+      retryable: true,
       accepted: false,
     });
   }
   if (fate === "cut") {
-    return failure({ status: 200, reason: "the answer broke off", movesOn: true, accepted: true });
+    return failure({ status: 200, reason: "the answer broke off", retryable: true, accepted: true });
   }
   if (typeof fate === "number") {
-    const movesOn = fate === 408 || fate === 429 || fate >= 500;
-    return failure({ status: fate, reason: "scripted failure", movesOn, accepted: false });
+    const retryable = fate === 408 || fate === 429 || fate >= 500;
+    return failure({ status: fate, reason: "scripted failure", retryable, accepted: false });
   }
-  return failure({ status: undefined, reason: "unreachable", movesOn: true, accepted: false });
+  return failure({ status: undefined, reason: "unreachable", retryable: true, accepted: false });
 }
 
 function later<T>(clock: Clock, delayMs: number, x: Exchange, outcome: T): Promise<T | ProviderFailure> {
@@ -224,7 +223,7 @@ function later<T>(clock: Clock, delayMs: number, x: Exchange, outcome: T): Promi
     });
     x.onCancel(() => {
       timer.cancel();
-      settle(failure({ status: undefined, reason: "cancelled", movesOn: false, accepted: false }));
+      settle(failure({ status: undefined, reason: "cancelled", retryable: false, accepted: false }));
     });
   });
 }

@@ -10,18 +10,18 @@ import type {
   ProviderRequest,
   Tool,
   WireFormat,
-} from "sluice/plugin";
+} from "sluice/provider";
 import {
-  beyond,
   callIds,
   contentText,
   defineProvider,
   droppedHints,
+  firstUnsupportedField,
   jsonFailure,
   parsed,
   readBase64Url,
   toolJson,
-} from "sluice/plugin";
+} from "sluice/provider";
 import { decodeOllama, decodeOllamaVectors, OllamaDecoder } from "./wire/ollama-answer.ts";
 
 interface OllamaOptions {
@@ -83,7 +83,7 @@ function wireFormat(options: OllamaOptions, newId: () => string): WireFormat {
     failure: jsonFailure,
     decoder: () => new OllamaDecoder(newId),
     unsupported: (request) =>
-      beyond(request, request.options?.toolChoice === "required" ? TAKEN_OF_CHOICE : TAKEN) ??
+      firstUnsupportedField(request, request.options?.toolChoice === "required" ? TAKEN_OF_CHOICE : TAKEN) ??
       imageElsewhere(request.messages),
     dropped: (request) => droppedHints(request, THINKS.test(request.model) ? TAKEN_WITH_EFFORT : TAKEN),
   };

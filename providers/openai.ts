@@ -1,5 +1,5 @@
 /** OpenAI: its address, its account headers, and what its models take. */
-import { type ChatModelRules, defineProvider, openAiChat, type Refusal } from "sluice/plugin";
+import { type ChatModelRules, defineProvider, openAiChat, type SettingConstraint } from "sluice/provider";
 
 interface OpenAiOptions {
   readonly organization?: string;
@@ -33,7 +33,7 @@ function rulesOf(name: string, effort: string | undefined): ChatModelRules {
   };
 }
 
-function refusals({ reasoning_effort }: OpenAiOptions): readonly Refusal[] {
+function constraints({ reasoning_effort }: OpenAiOptions): readonly SettingConstraint[] {
   const reasoning = reasoning_effort === "none" ? ALWAYS_REASONING : REASONING;
   const because = "reasoning models choose it themselves";
   return [
@@ -62,7 +62,7 @@ export const openai = defineProvider<OpenAiOptions>({
     },
   },
   examples: [{}, { organization: "org-example", project: "proj-example" }, { reasoning_effort: "low" }],
-  refusals,
+  constraints,
   setup({ organization, project, reasoning_effort }, host) {
     const headers: Record<string, string> = {};
     if (organization !== undefined) headers["openai-organization"] = organization;

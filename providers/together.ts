@@ -1,5 +1,5 @@
 /** Together: OpenAI's format for many open models. */
-import { defineProvider, openAiChat } from "sluice/plugin";
+import { defineProvider, openAiChat } from "sluice/provider";
 
 interface TogetherOptions {
   readonly safety_model?: string;
@@ -27,7 +27,7 @@ export const together = defineProvider<TogetherOptions>({
     },
   },
   examples: [{}, { context_length_exceeded_behavior: "truncate" }],
-  refusals: [{ setting: "temperature", range: { min: 0, max: 1 }, because: "Together takes 0 to 1" }],
+  constraints: [{ setting: "temperature", range: { min: 0, max: 1 }, because: "Together takes 0 to 1" }],
   setup: (members, host) =>
     // Usage comes unasked.
     openAiChat(host, {

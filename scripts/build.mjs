@@ -13,10 +13,11 @@ const ENTRIES = [
   "src/main.ts",
   "src/index.ts",
   { in: "src/plugin/index.ts", out: "plugin" },
+  { in: "src/provider-kit/index.ts", out: "provider" },
   { in: "src/testing/index.ts", out: "testing" },
   "src/gateway/loader-worker.ts",
-  "src/gateway/courier-worker.ts",
-  "src/compile/isolated-child.ts",
+  "src/webhooks/courier-worker.ts",
+  "src/plugins-host/isolation/isolated-child.ts",
 ].map((entry) => (typeof entry === "string" ? { in: entry, out: entry.replace(/.*\/|\.ts$/g, "") } : entry));
 /** Made a part of the output, for its seventy files; all other packages are loaded as they are, when they are needed. */
 const INLINED = ["yaml"];
@@ -63,7 +64,7 @@ function bundle() {
     target: "node20.19",
     external: packages.filter((name) => !INLINED.includes(name)),
     // Built-in plugins and third parties' come through one and the same door.
-    alias: { "sluice/plugin": "./src/plugin/index.ts" },
+    alias: { "sluice/plugin": "./src/plugin/index.ts", "sluice/provider": "./src/provider-kit/index.ts" },
     // What is inlined asks for Node's own modules by `require`.
     banner: {
       js: 'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);',

@@ -2,12 +2,12 @@
 // test/docs.test.ts fails when a page differs from what it would write.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { BUILT_IN } from "../src/compile/builtin.ts";
-import { CODES } from "../src/config/codes.ts";
+import { CODES } from "../src/config/report/codes.ts";
 import { configSchema } from "../src/config/schema/config.ts";
 import { shouldRetry } from "../src/http/respond.ts";
 import { ERRORS, type ErrorCode, reject } from "../src/plugin/index.ts";
-import { RPC_ERROR_CODES } from "../src/surfaces/jsonrpc.ts";
+import { BUILT_IN } from "../src/plugins-host/builtin.ts";
+import { RPC_ERROR_CODES } from "../src/surfaces/jsonrpc/jsonrpc.ts";
 import { metricsPage } from "./metrics-page.ts";
 
 const WRITTEN = "<!-- Written by `npm run docs` from the code. Do not edit. -->";

@@ -66,7 +66,7 @@ ${rows.join("\n")}
 ## Traces
 
 With \`telemetry.otlp.endpoint\` every call is a span, and every try of a model is one under it, named by OpenTelemetry's
-conventions for generative AI (\`src/record/traces-names.ts\` has all names). They are exported by OTLP over HTTP, as JSON,
+conventions for generative AI (\`src/telemetry/traces-names.ts\` has all names). They are exported by OTLP over HTTP, as JSON,
 to \`/v1/traces\` under the endpoint. A W3C \`traceparent\` of the client is the call's parent, and the provider gets one
 whose parent is our span; a client that says "not sampled" is obeyed, and its header goes on as it came. A call without
 one begins a trace, whose id is its request id without the dashes. Prompts and answers are part of spans only with

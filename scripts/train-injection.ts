@@ -1,6 +1,6 @@
 /**
  * Trains the model of guardrail `prompt_injection` from labeled texts outside the repository and prints how it does on
- * sources that it has not seen, then writes plugins/injection-weights.ts.
+ * sources that it has not seen, then writes plugins/prompt-injection/weights.ts.
  *   node --conditions=sluice-source --import tsx scripts/train-injection.ts FOLDER…
  * Every .jsonl file in the folders is read, one `{text, label, set}` a line (label 1: an attack); the texts of
  * injection-texts.json, written for this, are added.
@@ -9,14 +9,18 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import promptInjection, {
+  BLOCKING_SCORE,
+  combinedScore,
+  ruleWeight,
+} from "../plugins/prompt-injection/index.ts";
 import {
   BUCKET_BITS,
   featuresOf,
   type InjectionModel,
   readBlocks,
   windowScore,
-} from "../plugins/injection-model.ts";
-import promptInjection, { BLOCKING_SCORE, combinedScore, ruleWeight } from "../plugins/prompt-injection.ts";
+} from "../plugins/prompt-injection/model.ts";
 import { type LabeledText, ownTexts } from "./injection-texts.ts";
 
 const EPOCHS = 14;
@@ -199,7 +203,7 @@ export const BIAS = ${bias};
 export const WEIGHTS =
   "${base64}";
 `;
-  writeFileSync(fileURLToPath(new URL("../plugins/injection-weights.ts", import.meta.url)), text);
+  writeFileSync(fileURLToPath(new URL("../plugins/prompt-injection/weights.ts", import.meta.url)), text);
 }
 
 const samples = samplesOf(process.argv.slice(2));

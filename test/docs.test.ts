@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { pages } from "../scripts/docs.ts";
 import { VERSION } from "../src/base/version.ts";
 import { main } from "../src/cli/main.ts";
-import { DEMO_TOKEN, DEMO_TOKEN_HASH } from "../src/config/demo-token.ts";
+import { DEMO_TOKEN, DEMO_TOKEN_HASH } from "../src/config/check/demo-token.ts";
 import { at } from "./spec/kit/at.ts";
 
 const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");

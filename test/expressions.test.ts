@@ -88,19 +88,25 @@ const BUILT: Readonly<
 > = {
   "src/base/json-schema-shape.ts": [1, "compiled to see whether it can be, and never run"],
   "src/base/linear-pattern.ts": [1, "compiled to see whether it can be, and never run"],
-  "src/compile/guardrail-masks.ts": [1, "a choice of plain texts"],
-  "src/config/mask.ts": [1, "the beginning of an expression of the table, from one place"],
-  "src/config/rules.ts": [
+  "src/guardrails/masks.ts": [1, "a choice of plain texts"],
+  "src/config/report/mask.ts": [1, "the beginning of an expression of the table, from one place"],
+  "src/config/schema/rules.ts": [
     1,
     "patterns of the configuration's own schema, which the test below takes from it",
   ],
-  "src/surfaces/control-tokens.ts": [1, "a schema's pattern, which the test below takes from it"],
-  "plugins/keyword-blocklist.ts": [2, { file: "plugins/keyword-blocklist.test.ts", name: "time grows with" }],
-  "plugins/pii-address.ts": [1, { file: "plugins/pii.test.ts", name: "time grows with" }],
-  "plugins/pii-kinds.ts": [1, { file: "plugins/pii.test.ts", name: "time grows with" }],
-  "plugins/pii-phone-regions.ts": [2, "tables of libphonenumber, on at most 15 digits"],
-  "plugins/pii-scan.ts": [1, { file: "plugins/pii.test.ts", name: "time grows with" }],
-  "plugins/prompt-injection.ts": [1, { file: "plugins/prompt-injection.test.ts", name: "time grows with" }],
+  "src/surfaces/control/tokens.ts": [1, "a schema's pattern, which the test below takes from it"],
+  "plugins/keyword-blocklist/index.ts": [
+    2,
+    { file: "plugins/keyword-blocklist.test.ts", name: "time grows with" },
+  ],
+  "plugins/pii/address.ts": [1, { file: "plugins/pii.test.ts", name: "time grows with" }],
+  "plugins/pii/kinds.ts": [1, { file: "plugins/pii.test.ts", name: "time grows with" }],
+  "plugins/pii/phone-regions.ts": [2, "tables of libphonenumber, on at most 15 digits"],
+  "plugins/pii/scan.ts": [1, { file: "plugins/pii.test.ts", name: "time grows with" }],
+  "plugins/prompt-injection/index.ts": [
+    1,
+    { file: "plugins/prompt-injection.test.ts", name: "time grows with" },
+  ],
 };
 
 function sourcesIn(folder: string): readonly (readonly [path: string, text: string])[] {

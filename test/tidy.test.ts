@@ -101,11 +101,16 @@ test("the check of walls sees what crosses them", () => {
   shows(importWalls, "src/state/a.ts", 'const a = await import("../config/a.ts");', 'import "node:fs";');
   shows(
     importWalls,
-    "src/surfaces/chat.ts",
-    'export { a } from "./listing.ts";',
+    "src/surfaces/chat/chat.ts",
+    'export { a } from "../proxy/proxy.ts";',
     'export { a } from "./arrival.ts";',
   );
-  shows(importWalls, "src/surfaces/chat.ts", 'import { a } from "../config/model.ts";', type);
+  shows(
+    importWalls,
+    "src/surfaces/chat/chat.ts",
+    'import { a } from "../../config/model.ts";',
+    type.replace("..", "../.."),
+  );
   shows(importWalls, "src/gateway/a.ts", 'import a from "../../plugins/a.ts";', type);
   shows(
     importWalls,

@@ -7,7 +7,7 @@
  *     credentials:
  *       - { name: acme, provider: acme-models, api_key: "${env:ACME_KEY}", options: { region: eu } }
  */
-import { defineProvider, openAiChat } from "sluice/plugin";
+import { defineProvider, openAiChat } from "sluice/provider";
 
 interface Options {
   readonly region?: "eu" | "us";
@@ -27,6 +27,6 @@ export default defineProvider<Options>({
   },
   examples: [{}, { region: "us" }],
   // Endpoints may ask for more; the gateway brings it into the range and says so, here and in `sluice validate`.
-  refusals: [{ setting: "temperature", range: { min: 0, max: 1 }, because: "Acme takes 0 to 1" }],
+  constraints: [{ setting: "temperature", range: { min: 0, max: 1 }, because: "Acme takes 0 to 1" }],
   setup: ({ region = "eu" }, host) => openAiChat(host, { headers: { "x-acme-region": region } }),
 });

@@ -1,5 +1,5 @@
 /** Reads Anthropic's whole answers, and the words and numbers that its streams end with too. Pure, and wary. */
-import type { ChatResult, FinishReason, ModelUsage, ProviderFailure, ToolCall, Usage } from "sluice/plugin";
+import type { ChatResult, FinishReason, ModelUsage, ProviderFailure, ToolCall, Usage } from "sluice/provider";
 import {
   areCounts,
   count,
@@ -14,7 +14,7 @@ import {
   shortReason,
   textOf,
   unusable,
-} from "sluice/plugin";
+} from "sluice/provider";
 
 import { endWithJson, jsonToolText } from "./anthropic-json-tool.ts";
 

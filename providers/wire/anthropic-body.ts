@@ -3,10 +3,10 @@
  * part. How models differ stands in anthropic-models.ts.
  */
 import {
-  beyond,
   type CallOptions,
   type Content,
   droppedHints,
+  firstUnsupportedField,
   type Json,
   type JsonMembers,
   type JsonSchema,
@@ -15,7 +15,7 @@ import {
   parsed,
   type Tool,
   type ToolChoice,
-} from "sluice/plugin";
+} from "sluice/provider";
 import { jsonToolMembers, mayForceJson } from "./anthropic-json-tool.ts";
 import { type AnthropicModel, anthropicModel } from "./anthropic-models.ts";
 import { anthropicSchema } from "./anthropic-schema.ts";
@@ -82,7 +82,7 @@ export class AnthropicBody {
   /** The field that there is no word for: a file must be there in full, and JSON needs a schema that the model takes. */
   unsupported(request: ProviderRequest): string | undefined {
     const { responseSchema, options, messages, model } = request;
-    const field = beyond(request, TAKEN) ?? fileElsewhere(messages) ?? silentMessage(messages);
+    const field = firstUnsupportedField(request, TAKEN) ?? fileElsewhere(messages) ?? silentMessage(messages);
     if (field !== undefined || (options?.json !== true && options?.schemaNamed === undefined)) return field;
     const { schema, forcedTool } = this.#models.of(model);
     const takes = responseSchema !== undefined && schema && this.#format(responseSchema) !== "";

@@ -1,5 +1,5 @@
 /** Reads the events of an answer that Anthropic streams. What they mean stands in `type`. Pure, and wary. */
-import type { ChatChunk, ProviderFailure, StreamDecoder, ToolCallDelta } from "sluice/plugin";
+import type { ChatChunk, ProviderFailure, StreamDecoder, ToolCallDelta } from "sluice/provider";
 import {
   endOf,
   errorWithin,
@@ -16,7 +16,7 @@ import {
   textOf,
   tooManyCalls,
   unusable,
-} from "sluice/plugin";
+} from "sluice/provider";
 import { FINISH_REASONS, usageOf } from "./anthropic-answer.ts";
 import { endWithJson, jsonToolText } from "./anthropic-json-tool.ts";
 

@@ -2,7 +2,7 @@
  * JSON by a forced tool: models that cannot be held to a schema, or only to a narrower one, are made to call a tool whose
  * arguments are the answer. The caller never sees the tool: what the model gives it is the text of the answer.
  */
-import { type Json, type JsonSchema, type ProviderRequest, record } from "sluice/plugin";
+import { type Json, type JsonSchema, type ProviderRequest, record } from "sluice/provider";
 
 /** No caller's tool may have this name by accident. */
 export const JSON_TOOL = "gateway_json_answer";

@@ -1,5 +1,5 @@
 /** How Anthropic's models differ: tables of facts, looked up by name. As of November 2026. */
-import type { Refusal } from "sluice/plugin";
+import type { SettingConstraint } from "sluice/provider";
 
 /** The most that a model writes, by name; no name matches two. */
 const OUTPUT_TOKENS_MAX: readonly (readonly [models: RegExp, tokens: number])[] = [
@@ -48,11 +48,11 @@ export function anthropicModel(name: string): AnthropicModel {
 }
 
 /** What models refuse under a version of the API, written as a date. */
-export function anthropicRefusals(version: string): readonly Refusal[] {
+export function anthropicRefusals(version: string): readonly SettingConstraint[] {
   const range = { min: 0, max: 1 };
   const because = "newer models choose it themselves";
   const old = "this version of the API takes no sampling settings";
-  const sampling: readonly Refusal[] =
+  const sampling: readonly SettingConstraint[] =
     version >= NO_SAMPLING_VERSION
       ? [
           { setting: "temperature", because: old },
@@ -72,7 +72,7 @@ export function anthropicRefusals(version: string): readonly Refusal[] {
   return [
     ...sampling,
     ...OUTPUT_TOKENS_MAX.map(
-      ([models, max]): Refusal => ({
+      ([models, max]): SettingConstraint => ({
         models,
         setting: "max_output_tokens",
         range: { min: 1, max },

@@ -2,7 +2,7 @@
  * The part of a JSON Schema that Anthropic's models can be held to. What is left out makes it looser, never wrong: the
  * gateway checks the answer against the whole schema anyway.
  */
-import { type Json, type JsonSchema, record } from "sluice/plugin";
+import { type Json, type JsonSchema, record } from "sluice/provider";
 
 const KEPT = ["type", "enum", "const", "title", "description", "required"] as const;
 /** One of these says what a value is; a value of any kind cannot be asked for. */

@@ -1,5 +1,5 @@
 /** Reads Cohere's whole answers, and the words and numbers that its streams end with too. Pure, and wary. */
-import type { ChatResult, FinishReason, ProviderFailure, ToolCall, Usage } from "sluice/plugin";
+import type { ChatResult, FinishReason, ProviderFailure, ToolCall, Usage } from "sluice/provider";
 import {
   areCounts,
   count,
@@ -15,7 +15,7 @@ import {
   textOf,
   unusable,
   vectorsIn,
-} from "sluice/plugin";
+} from "sluice/provider";
 
 /**
  * Cohere counts twice: all that its models read and write, and the part of it that it bills. Undefined: the first is the

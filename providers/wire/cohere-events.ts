@@ -1,5 +1,5 @@
 /** Reads the events of an answer that Cohere streams. What they mean stands in `type`. Pure, and wary. */
-import type { ChatChunk, ProviderFailure, StreamDecoder, ToolCallDelta } from "sluice/plugin";
+import type { ChatChunk, ProviderFailure, StreamDecoder, ToolCallDelta } from "sluice/provider";
 import {
   endOf,
   errorWithin,
@@ -14,7 +14,7 @@ import {
   TOOL_CALLS_MAX,
   textOf,
   tooManyCalls,
-} from "sluice/plugin";
+} from "sluice/provider";
 import { type CountedTokens, FINISH_REASONS, isNothing, usageOf } from "./cohere-answer.ts";
 
 const NO_DELTA: Json = {};

@@ -2,7 +2,7 @@
  * A conversation as vendors want it that know two sides only: what the system says apart, and neighbouring messages of
  * one side as one turn. Leaves what a message says to those who write it.
  */
-import { type Base64Url, contentText, type Message, readBase64Url } from "sluice/plugin";
+import { type Base64Url, contentText, type Message, readBase64Url } from "sluice/provider";
 
 export interface Turn {
   readonly side: "user" | "assistant";

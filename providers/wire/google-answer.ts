@@ -1,5 +1,5 @@
 /** Reads Google's answers: whole ones and events of a stream have one shape. Pure, and wary: every field may be missing. */
-import type { ChatResult, FinishReason, ProviderFailure, ToolCall, Usage } from "sluice/plugin";
+import type { ChatResult, FinishReason, ProviderFailure, ToolCall, Usage } from "sluice/provider";
 import {
   areCounts,
   count,
@@ -15,7 +15,7 @@ import {
   tooManyCalls,
   unusable,
   vectorsIn,
-} from "sluice/plugin";
+} from "sluice/provider";
 import { callIdOf } from "./google-call-id.ts";
 import { errorIn } from "./google-failure.ts";
 

@@ -1,11 +1,11 @@
 /** Writes bodies for Google: its names for everything, and nothing that it does not know, since it refuses that. */
 import {
-  beyond,
   type CallOptions,
   type Content,
   type ContentPart,
   contentText,
   droppedHints,
+  firstUnsupportedField,
   type Json,
   type JsonSchema,
   type Message,
@@ -14,7 +14,7 @@ import {
   type TextPart,
   type Tool,
   type ToolChoice,
-} from "sluice/plugin";
+} from "sluice/provider";
 import { dialogueOf, fileElsewhere, imageWithin, isSaid, silentMessage, type Turn } from "./dialogue.ts";
 import { readCallId } from "./google-call-id.ts";
 import { Memory } from "./memory.ts";
@@ -126,7 +126,7 @@ export class GoogleBody {
   /** The field that there is no word for. JSON is not to be had of Gemma, nor of Gemini 2 beside tools. */
   unsupported(request: ProviderRequest): string | undefined {
     const { options = {}, messages } = request;
-    const field = beyond(request, TAKEN) ?? fileElsewhere(messages) ?? silentMessage(messages);
+    const field = firstUnsupportedField(request, TAKEN) ?? fileElsewhere(messages) ?? silentMessage(messages);
     if (field !== undefined || (options.json !== true && options.schemaNamed === undefined)) return field;
     const { gemma, generation } = this.#models.of(request.model);
     const tools = (options.tools?.length ?? 0) > 0;

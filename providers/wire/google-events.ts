@@ -1,5 +1,5 @@
 /** Reads the events of an answer that Google streams: each has the shape of a whole answer. Pure, and wary. */
-import type { ChatChunk, ProviderFailure, StreamDecoder, Usage } from "sluice/plugin";
+import type { ChatChunk, ProviderFailure, StreamDecoder, Usage } from "sluice/provider";
 import {
   endOf,
   eventChunk,
@@ -9,7 +9,7 @@ import {
   TOOL_CALLS_MAX,
   textOf,
   tooManyCalls,
-} from "sluice/plugin";
+} from "sluice/provider";
 import { endWord, FINISH_REASONS, saidIn, usageIn } from "./google-answer.ts";
 import { errorIn } from "./google-failure.ts";
 

@@ -1,5 +1,5 @@
 /** Reads Google's errors: in answers with an error status, and in those of 200. Some of its servers put them in a list. */
-import type { ProviderFailure } from "sluice/plugin";
+import type { ProviderFailure } from "sluice/provider";
 import {
   errorCode,
   errorWithin,
@@ -15,7 +15,7 @@ import {
   statusWithin,
   textOf,
   wholeSeconds,
-} from "sluice/plugin";
+} from "sluice/provider";
 
 /** HTTP statuses by the names that Google gives them. */
 const STATUSES: ReadonlyMap<string, number> = new Map([

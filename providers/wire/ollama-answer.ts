@@ -8,7 +8,7 @@ import type {
   StreamDecoder,
   ToolCall,
   Usage,
-} from "sluice/plugin";
+} from "sluice/provider";
 import {
   areCounts,
   count,
@@ -26,7 +26,7 @@ import {
   tooManyCalls,
   unusable,
   vectorsIn,
-} from "sluice/plugin";
+} from "sluice/provider";
 
 /** Text of a 2xx answer. */
 export function decodeOllama(text: string, newId: () => string): ChatResult | ProviderFailure {

@@ -30,7 +30,7 @@ export function traceParentOf(header: unknown): TraceParent | undefined {
 }
 
 /** The client's own `traceparent`, which goes on as it came where no trace is recorded (CONTRACT section 3). */
-export function passedOn({ headers }: Pick<Exchange, "headers">): string | undefined {
+export function passthrough({ headers }: Pick<Exchange, "headers">): string | undefined {
   return traceParentOf(headers["traceparent"])?.text;
 }
 

@@ -1,6 +1,6 @@
 /** Finds the command that was asked for, runs it, and turns whatever comes of it into an exit code. */
 import { VERSION } from "../base/version.ts";
-import { nearestName } from "../config/suggest.ts";
+import { nearestName } from "../config/report/suggest.ts";
 import type { CliIo, Command } from "./command.ts";
 
 /** Wrong usage, by the BSD convention (CONTRACT section 13). */

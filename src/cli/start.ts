@@ -1,9 +1,9 @@
 /** `sluice start`: loads the configuration, serves it, reloads it when it changes, and stops when it is told to. */
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
-import { DEMO_TOKEN, demoIn, isLoopback } from "../config/demo-token.ts";
-import { type Diagnostic, renderText } from "../config/diagnostic.ts";
+import { DEMO_TOKEN, demoIn, isLoopback } from "../config/check/demo-token.ts";
 import type { ResolvedConfig } from "../config/model.ts";
+import { type Diagnostic, renderText } from "../config/report/diagnostic.ts";
 import { ConfigError, createGateway, type Gateway, type ReloadOutcome } from "../gateway/gateway.ts";
 import { type CliIo, type Command, misused } from "./command.ts";
 

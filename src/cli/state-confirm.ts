@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { loadConfig, type PluginLoader } from "../config/load.ts";
-import { renderText } from "../config/render.ts";
+import { renderText } from "../config/report/render.ts";
 import { confirmLoss } from "../state/redis/confirm.ts";
 import { type CliIo, configPath, EXIT, misused } from "./command.ts";
 

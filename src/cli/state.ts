@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { parseArgs } from "node:util";
 import { loadConfig, type PluginLoader } from "../config/load.ts";
-import { renderText } from "../config/render.ts";
+import { renderText } from "../config/report/render.ts";
 import {
   checkFiles,
   exportLines,

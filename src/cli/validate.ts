@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { type LoadOutcome, loadConfig, type PluginLoader } from "../config/load.ts";
 import type { ResolvedConfig } from "../config/model.ts";
-import { type Findings, renderGithub, renderJson, renderSarif, renderText } from "../config/render.ts";
+import { type Findings, renderGithub, renderJson, renderSarif, renderText } from "../config/report/render.ts";
 import { type CliIo, type Command, configPath, EXIT, misused } from "./command.ts";
 
 const HELP = `Usage: sluice validate [PATH] [--overlay FILE]... [--root DIR] [--no-secrets] [--no-plugins]

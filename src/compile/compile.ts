@@ -4,21 +4,21 @@
  */
 import { Slices } from "../base/slices.ts";
 import type { ProjectConfig, ResolvedConfig } from "../config/model.ts";
+import { edited } from "../guardrails/edits.ts";
+import type { UpstreamClient } from "../net/http1/client.ts";
 import type { Host, Plugin, ProjectRef } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
-import type { UpstreamClient } from "../upstream/client.ts";
-import { BUILT_IN } from "./builtin.ts";
+import { BUILT_IN } from "../plugins-host/builtin.ts";
+import { makeHost, type Platform } from "../plugins-host/host.ts";
+import type { InstancePool } from "../plugins-host/instances.ts";
+import type { Registry } from "../plugins-host/registry.ts";
 import { type CompileContext, CompileError } from "./context.ts";
 import { builtIn, finishSteps, recordHooks, requestSteps, thirdParty, traceStep } from "./endpoint.ts";
 import { EndpointUnits } from "./endpoint-units.ts";
-import { edited } from "./guardrail-edits.ts";
-import { makeHost, type Platform } from "./host.ts";
-import type { InstancePool } from "./instances.ts";
 import { compileMcp } from "./mcp.ts";
 import type { CompiledConfig, CompiledEndpoint, CompiledProject } from "./model.ts";
 import { authenticatePart } from "./parts.ts";
 import { compileProxies } from "./proxy.ts";
-import type { Registry } from "./registry.ts";
 
 export interface CompileInput {
   readonly config: ResolvedConfig;

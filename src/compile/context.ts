@@ -1,11 +1,11 @@
 /** What all parts of one compilation share. */
 import type { Slices } from "../base/slices.ts";
 import type { ResolvedConfig, SourcePlace } from "../config/model.ts";
+import type { UpstreamClient } from "../net/http1/client.ts";
 import type { Host, MaybePromise, Plugin } from "../plugin/index.ts";
-import type { UpstreamClient } from "../upstream/client.ts";
-import type { Platform } from "./host.ts";
-import type { InstanceLease } from "./instances.ts";
-import type { Registry } from "./registry.ts";
+import type { Platform } from "../plugins-host/host.ts";
+import type { InstanceLease } from "../plugins-host/instances.ts";
+import type { Registry } from "../plugins-host/registry.ts";
 
 export interface CompileContext {
   readonly config: ResolvedConfig;

@@ -3,13 +3,13 @@
  * is the same in two generations is compiled once and shared, so that a reload compiles what has changed.
  */
 import { textKey } from "../base/text-key.ts";
-import { entryKeys } from "../config/entry-keys.ts";
 import type { AliasConfig, EndpointConfig, ProjectConfig, ResolvedConfig } from "../config/model.ts";
+import { entryKeys } from "../config/read/entry-keys.ts";
 import type { MaybePromise } from "../plugin/index.ts";
 import { andThen, isPromise } from "../plugin/index.ts";
+import type { InstanceLease } from "../plugins-host/instances.ts";
 import type { CompileContext } from "./context.ts";
 import { compileEndpoint, endpointOf } from "./endpoint.ts";
-import type { InstanceLease } from "./instances.ts";
 import type { CompiledEndpoint } from "./model.ts";
 
 /** What the pool knows units by. */

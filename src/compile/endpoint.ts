@@ -1,6 +1,8 @@
 /** Compiles one endpoint: sets up what stands at each stage and lays the hooks out in flat arrays, one a kind. */
 import { uuidV5 } from "../base/ids.ts";
 import type { AliasConfig, EndpointConfig, GuardrailUse, ProjectConfig, StageUse } from "../config/model.ts";
+import { guardrailHooks } from "../guardrails/guardrail.ts";
+import { DeadlineError } from "../guardrails/judge.ts";
 import type {
   EndpointRef,
   Guardrail,
@@ -12,12 +14,11 @@ import type {
   StagePlugin,
 } from "../plugin/index.ts";
 import { andThen, STAGES } from "../plugin/index.ts";
+import type { Platform } from "../plugins-host/host.ts";
+import { allOf } from "../plugins-host/instances.ts";
+import { ISOLATED_CHILD } from "../plugins-host/isolation/guardrail-process.ts";
 import { isolated } from "../plugins-host/isolation/isolated-guardrail.ts";
 import type { CompileContext } from "./context.ts";
-import { guardrailHooks } from "./guardrail.ts";
-import { DeadlineError } from "./guardrail-judge.ts";
-import type { Platform } from "./host.ts";
-import { allOf } from "./instances.ts";
 import type { CompiledEndpoint, FinishStep, RequestStep } from "./model.ts";
 import { budgetPart, limitPart, preparePart } from "./parts.ts";
 import { type Placed, type Placing, place } from "./place.ts";
@@ -201,7 +202,7 @@ function setUp(
   if (!isolate) return plugin.setup(options as never, host);
   const module = context.registry.moduleOf(plugin);
   return isolated({
-    entry: new URL("./isolated-child.ts", import.meta.url),
+    entry: ISOLATED_CHILD,
     source: { module, name, options },
     ...{ timeoutMs, deadlineError: (ms) => new DeadlineError(ms) },
     ...{ host, clock: context.platform.clock },

@@ -3,7 +3,7 @@
  * for, and the clients of its upstream servers. Opens no connection.
  */
 import { uuidV5 } from "../base/ids.ts";
-import { passedOn } from "../base/trace-context.ts";
+import { passthrough } from "../base/trace-context.ts";
 import type { EndpointConfig, ProjectConfig } from "../config/model.ts";
 import {
   type EndpointRef,
@@ -12,9 +12,9 @@ import {
   type JsonSchema,
   type JsonValue,
 } from "../plugin/index.ts";
-import { type McpClient, mcpClient } from "../upstream/mcp-client.ts";
+import { type McpClient, mcpClient } from "../upstream/mcp/client.ts";
 import type { CompileContext } from "./context.ts";
-import { type PassedOnChain, passedOnChain } from "./passed-on.ts";
+import { type PassedOnChain, passedOnChain } from "./passthrough.ts";
 
 type JsonMap = { readonly [key: string]: JsonValue };
 
@@ -73,7 +73,7 @@ async function offered(
     ref: Object.freeze({ uuid: uuidV5(project.uuid, `mcp/${slug}`), slug, name }),
     client: clientOf(context, { name, url, headers }),
     chain: await passedOnChain(context, project, `${project.uuid}/mcp/${slug}`, undefined),
-    traceparent: context.platform.traces?.traceparent ?? passedOn,
+    traceparent: context.platform.traces?.traceparent ?? passthrough,
   };
 }
 

@@ -4,8 +4,8 @@
  */
 import type { CredentialConfig, ProjectConfig } from "../config/model.ts";
 import { outputTokensMax } from "../config/price-table.ts";
-import type { ProviderPlugin, Refusal } from "../plugin/index.ts";
-import { fitSettings, refusalsOf } from "../plugin/settings.ts";
+import { constraintsOf, fitSettings } from "../plugin/settings.ts";
+import type { ProviderPlugin, SettingConstraint } from "../provider-kit/index.ts";
 import type { CompileContext } from "./context.ts";
 
 interface TargetEntry {
@@ -33,8 +33,8 @@ export function outputLimit(
   if (plugin === undefined) return { known: undefined, assumed: OUTPUT_TOKENS_ASSUMED };
   const credential = project.credentials.find((entry) => entry.name === name);
   // Checked against the plugin's own schema at load.
-  const refusals = refusalsOf(plugin, optionsOf(context, plugin, credential) as never);
-  const known = knownOutputMax(provider, model, refusals);
+  const constraints = constraintsOf(plugin, optionsOf(context, plugin, credential) as never);
+  const known = knownOutputMax(provider, model, constraints);
   return { known, assumed: known ?? plugin.outputTokensDefault ?? OUTPUT_TOKENS_ASSUMED };
 }
 
@@ -42,11 +42,11 @@ export function outputLimit(
 export function knownOutputMax(
   provider: string,
   model: string,
-  refusals: readonly Refusal[],
+  constraints: readonly SettingConstraint[],
 ): number | undefined {
   const maxOutputTokens = outputTokensMax(provider, model) ?? Number.POSITIVE_INFINITY;
   const wanted = { temperature: undefined, topP: undefined, maxOutputTokens };
-  const { maxOutputTokens: most } = fitSettings(refusals, model, wanted).settings;
+  const { maxOutputTokens: most } = fitSettings(constraints, model, wanted).settings;
   return most !== undefined && Number.isFinite(most) ? most : undefined;
 }
 

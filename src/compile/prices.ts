@@ -37,7 +37,7 @@ interface Prices {
   readonly long?: { readonly above_tokens: number; readonly rates: Rates };
 }
 
-/** What holds from a moment on; see plugins/tariff.ts, which takes lists of it in. */
+/** What holds from a moment on; see plugins/budget/price-schedule.ts, which takes lists of it in. */
 interface Period extends Prices {
   readonly from_ms: number;
   readonly tiers?: Readonly<Record<string, number | Prices>>;

@@ -4,14 +4,14 @@
  */
 import { uuidV5 } from "../base/ids.ts";
 import type { OAuthConnectionConfig, ProjectConfig } from "../config/model.ts";
+import { type ProxyClient, proxyClient, proxyFailure } from "../net/proxy-client.ts";
 import type { AuditSeverity, EndpointRef, ProjectRef } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
-import { type OAuthConnection, type OAuthEvent, oauthConnection } from "../upstream/oauth.ts";
-import { type ProxyClient, proxyClient, proxyFailure } from "../upstream/proxy-client.ts";
+import { type OAuthConnection, type OAuthEvent, oauthConnection } from "../upstream/oauth/oauth.ts";
 import type { CompileContext } from "./context.ts";
-import { type PassedOnChain, passedOnChain } from "./passed-on.ts";
+import { type PassedOnChain, passedOnChain } from "./passthrough.ts";
 
-export type { OAuthCause, OAuthConnection } from "../upstream/oauth.ts";
+export type { OAuthCause, OAuthConnection } from "../upstream/oauth/oauth.ts";
 
 /** How the proxy reaches upstreams: the same for all endpoints of a configuration. */
 export type ProxyWay = Pick<ProxyClient, "open"> & { readonly failureOf: typeof proxyFailure };

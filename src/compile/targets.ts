@@ -3,21 +3,14 @@
 import { LRUCache } from "lru-cache";
 import { withoutTrailingSlashes } from "../base/trailing-slashes.ts";
 import type { CredentialConfig, EndpointConfig, ProjectConfig } from "../config/model.ts";
-import type {
-  Logger,
-  MaybePromise,
-  Provider,
-  ProviderPlugin,
-  Refusal,
-  Target,
-  WireFormat,
-} from "../plugin/index.ts";
+import type { Logger, MaybePromise, Target } from "../plugin/index.ts";
 import { andThen } from "../plugin/index.ts";
-import { adjustmentText, fitSettings, refusalsOf } from "../plugin/settings.ts";
+import { adjustmentText, constraintsOf, fitSettings } from "../plugin/settings.ts";
 import { guardedFormat, guardedProvider } from "../plugin-guard/provider.ts";
+import type { Platform } from "../plugins-host/host.ts";
+import { allOf } from "../plugins-host/instances.ts";
+import type { Provider, ProviderPlugin, SettingConstraint, WireFormat } from "../provider-kit/index.ts";
 import type { CompileContext } from "./context.ts";
-import type { Platform } from "./host.ts";
-import { allOf } from "./instances.ts";
 import { knownOutputMax, optionsOf } from "./output-limit.ts";
 import { type TargetEntry, targetsOf } from "./parts.ts";
 
@@ -39,10 +32,10 @@ function compileTarget(
   if (plugin === undefined) throw new Error(`there is no provider '${key}'`);
   const credential = project.credentials.find((entry) => entry.name === name);
   // Checked against the plugin's own schema at load.
-  const refusals = refusalsOf(plugin, optionsOf(context, plugin, credential) as never);
+  const constraints = constraintsOf(plugin, optionsOf(context, plugin, credential) as never);
   const { platform } = context;
   const { log } = context.hostFor(plugin);
-  const fit: Target["fit"] = (wanted) => fitted({ platform, log, plugin: plugin.name, refusals }, wanted);
+  const fit: Target["fit"] = (wanted) => fitted({ platform, log, plugin: plugin.name, constraints }, wanted);
   // Settings come from the endpoint, never from a failover entry (specification, failover rules).
   const settings = {
     model,
@@ -60,8 +53,8 @@ function compileTarget(
     active: credential?.is_active ?? true,
     client,
     settings: Object.freeze(fit(settings)),
-    ...(refusals.length > 0 && { fit }),
-    outputTokensMax: knownOutputMax(key, model, refusals),
+    ...(constraints.length > 0 && { fit }),
+    outputTokensMax: knownOutputMax(key, model, constraints),
   }));
 }
 
@@ -69,16 +62,16 @@ interface Fitting {
   readonly platform: Platform;
   readonly log: Logger;
   readonly plugin: string;
-  readonly refusals: readonly Refusal[];
+  readonly constraints: readonly SettingConstraint[];
 }
 
 /** What the model takes of what an endpoint or a call wants; what it refuses is told to the log. */
 function fitted(
-  { platform, log, plugin, refusals }: Fitting,
+  { platform, log, plugin, constraints }: Fitting,
   wanted: Target["settings"],
 ): Target["settings"] {
   const { model } = wanted;
-  const { settings, adjustments } = fitSettings(refusals, model, wanted);
+  const { settings, adjustments } = fitSettings(constraints, model, wanted);
   for (const adjustment of adjustments) {
     const { setting, wanted: value, sent } = adjustment;
     if (!isFirst(platform, `${plugin}\n${model}\n${setting}`)) continue;

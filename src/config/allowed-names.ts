@@ -3,11 +3,11 @@
  * bring in, one inside the other, may refer to what all of them allow.
  */
 import { dirname, relative, resolve } from "node:path";
-import { matchesName } from "./glob.ts";
-import type { ConfigRoot } from "./root.ts";
+import { matchesName } from "./read/glob.ts";
+import type { ConfigRoot } from "./read/root.ts";
+import type { Source } from "./read/source.ts";
+import type { Spot } from "./read/tree.ts";
 import { isSecretField } from "./secret-fields.ts";
-import type { Source } from "./source.ts";
-import type { Spot } from "./tree.ts";
 
 /** Patterns of one `allow`; `*` stands for any characters. */
 export type AllowedNames = readonly string[];

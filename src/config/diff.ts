@@ -5,7 +5,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { Slices } from "../base/slices.ts";
 import type { AuditSeverity, JsonValue } from "../plugin/index.ts";
-import { type Entry, entryKeys, withoutPlaces } from "./entry-keys.ts";
 import type {
   CredentialConfig,
   ProjectConfig,
@@ -13,6 +12,7 @@ import type {
   ResolvedConfig,
   TokenConfig,
 } from "./model.ts";
+import { type Entry, entryKeys, withoutPlaces } from "./read/entry-keys.ts";
 
 export interface ConfigChange {
   /** An event key of the specification. */

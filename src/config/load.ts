@@ -5,22 +5,28 @@
 import { dirname, resolve } from "node:path";
 import { AllowedReferences } from "./allowed-names.ts";
 import { checkConfig } from "./check/config.ts";
-import type { Code } from "./codes.ts";
-import { fillDefaults } from "./defaults.ts";
-import { createReporter, type Diagnostic, inOrder, type Omitted, type Reporter } from "./diagnostic.ts";
-import type { FilledConfig } from "./filled.ts";
-import { isDirectory, type PartReader, readMap, readParts } from "./merge.ts";
+import { validateTree } from "./check/validate.ts";
 import type { ResolvedConfig } from "./model.ts";
-import { layOver } from "./overlay.ts";
 import { type PluginLoader, type PluginLookup, pluginModules } from "./plugins.ts";
-import { resolveReferences } from "./references.ts";
+import { isDirectory, type PartReader, readMap, readParts } from "./read/merge.ts";
+import { layOver } from "./read/overlay.ts";
+import { resolveReferences } from "./read/references.ts";
+import { ConfigRoot, ReadShortage } from "./read/root.ts";
+import { attachSchemaFiles } from "./read/schema-files.ts";
+import { openSources } from "./read/source.ts";
+import { type PlainMap, Tree } from "./read/tree.ts";
+import type { Code } from "./report/codes.ts";
+import {
+  createReporter,
+  type Diagnostic,
+  inOrder,
+  type Omitted,
+  type Reporter,
+} from "./report/diagnostic.ts";
 import { resolveConfig } from "./resolve.ts";
-import { ConfigRoot, ReadShortage } from "./root.ts";
 import { configSchema } from "./schema/config.ts";
-import { attachSchemaFiles } from "./schema-files.ts";
-import { openSources } from "./source.ts";
-import { type PlainMap, Tree } from "./tree.ts";
-import { validateTree } from "./validate.ts";
+import { fillDefaults } from "./schema/defaults.ts";
+import type { FilledConfig } from "./schema/filled.ts";
 
 export type { PluginKind, PluginLoader, PluginLookup } from "./plugins.ts";
 

@@ -1,14 +1,15 @@
 /** Plugins as configuration sees them: names with schemas. Loading the modules is the caller's; see `PluginLoader`. */
 import { dirname, resolve } from "node:path";
-import type { GuardrailPlace, JsonSchema, OptionFault, Refusal } from "../plugin/index.ts";
+import type { GuardrailPlace, JsonSchema, OptionFault } from "../plugin/index.ts";
+import type { SettingConstraint } from "../provider-kit/index.ts";
 import type { AllowedReferences } from "./allowed-names.ts";
-import type { Reporter } from "./diagnostic.ts";
-import type { FilledConfig } from "./filled.ts";
 import type { PluginModule } from "./model.ts";
-import { pluginFiles } from "./plugin-files.ts";
-import { OUTSIDE_HELP } from "./root.ts";
-import { Source, type Sources } from "./source.ts";
-import type { Tree } from "./tree.ts";
+import { pluginFiles } from "./read/plugin-files.ts";
+import { OUTSIDE_HELP } from "./read/root.ts";
+import { Source, type Sources } from "./read/source.ts";
+import type { Tree } from "./read/tree.ts";
+import type { Reporter } from "./report/diagnostic.ts";
+import type { FilledConfig } from "./schema/filled.ts";
 
 export type PluginKind = "stage" | "guardrail" | "provider" | "store";
 
@@ -20,10 +21,10 @@ export interface KnownPlugin {
   /** Providers only; false when a credential or `providers.<key>` must give `base_url`. Default true. */
   readonly hasBaseUrl?: boolean;
   /** Providers only: settings that models refuse, for these options. May throw where the options are faulty. */
-  readonly refusals?: (options: object) => readonly Refusal[];
-  /** Guardrails only: whether a streamed answer is held to its end, for these options. May throw, as `refusals`. */
-  readonly holdsStreams?: (options: object) => boolean;
-  /** Guardrails only: what the schema cannot say of these options. May throw, as `refusals`. */
+  readonly constraints?: (options: object) => readonly SettingConstraint[];
+  /** Guardrails only: whether a streamed answer is held to its end, for these options. May throw, as `constraints`. */
+  readonly buffersStream?: (options: object) => boolean;
+  /** Guardrails only: what the schema cannot say of these options. May throw, as `constraints`. */
   readonly faults?: (options: object, place: GuardrailPlace) => readonly OptionFault[];
 }
 

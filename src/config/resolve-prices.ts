@@ -1,8 +1,8 @@
 /** Resolves `prices`: amounts of money from their text, everything that is not given as null. */
 import type { Money } from "../base/money.ts";
-import type { FilledAmounts, FilledPrice, FilledPriceList, FilledUsd } from "./filled.ts";
 import type { PriceAmounts, PriceConfig, PriceList } from "./model.ts";
-import type { Tree } from "./tree.ts";
+import type { Tree } from "./read/tree.ts";
+import type { FilledAmounts, FilledPrice, FilledPriceList, FilledUsd } from "./schema/filled.ts";
 import { usdAt } from "./usd.ts";
 
 const FREE: Money = { nanoUsd: 0, text: "0" };

@@ -7,16 +7,6 @@ import { numericId, uuidV5 } from "../base/ids.ts";
 import { derivedTokenId } from "../base/token.ts";
 import { withoutTrailingSlashes } from "../base/trailing-slashes.ts";
 import { optionsBesideUse } from "./check/options.ts";
-import { fill } from "./defaults.ts";
-import type {
-  FilledCallSettings,
-  FilledConfig,
-  FilledEndpoint,
-  FilledGuardrailUse,
-  FilledProject,
-  FilledStageUse,
-  FilledToken,
-} from "./filled.ts";
 import type {
   CallSettings,
   CredentialConfig,
@@ -31,10 +21,20 @@ import type {
   TokenConfig,
 } from "./model.ts";
 import type { PluginKind, PluginLookup } from "./plugins.ts";
+import { isPlainMap, type Tree } from "./read/tree.ts";
 import { resolvePrice, usd } from "./resolve-prices.ts";
+import { fill } from "./schema/defaults.ts";
+import type {
+  FilledCallSettings,
+  FilledConfig,
+  FilledEndpoint,
+  FilledGuardrailUse,
+  FilledProject,
+  FilledStageUse,
+  FilledToken,
+} from "./schema/filled.ts";
 import { providers as providersSchema } from "./schema/gateway.ts";
 import { slugOf } from "./slug.ts";
-import { isPlainMap, type Tree } from "./tree.ts";
 
 interface Resolvable {
   readonly config: FilledConfig;

@@ -2,8 +2,9 @@
  * Which fields hold secrets and which hold texts, by the keys on the way to them. A secret may be mounted outside the
  * root and be absent in CI; a text is part of the configuration itself.
  */
-import { isSensitiveKey } from "./mask.ts";
-import type { Spot } from "./tree.ts";
+
+import type { Spot } from "./read/tree.ts";
+import { isSensitiveKey } from "./report/mask.ts";
 
 const TEXT_KEYS: ReadonlySet<Spot["key"]> = new Set([
   ...["prompt", "user_prompt_template", "description", "input_schema", "output_schema"],

@@ -1,6 +1,6 @@
 /** What makes a configuration unusable, in the shape of every other fault of one. */
 import type { CompileError } from "../compile/context.ts";
-import type { Diagnostic } from "../config/diagnostic.ts";
+import type { Diagnostic } from "../config/report/diagnostic.ts";
 
 /** The configuration cannot be used; `errors` say why, with their places. */
 export class ConfigError extends Error {

@@ -2,8 +2,9 @@
  * How a loaded configuration comes from the loader thread to the calls' thread: taking over a message blocks, and ten
  * thousand endpoints are 15 MB. So entries that the calls' thread has already are not sent, and the others in pieces.
  */
-import { type Entry, type EntryKeys, entryKeys, rememberKeys } from "../config/entry-keys.ts";
+
 import type { AliasConfig, EndpointConfig, ProjectConfig, ResolvedConfig } from "../config/model.ts";
+import { type Entry, type EntryKeys, entryKeys, rememberKeys } from "../config/read/entry-keys.ts";
 
 /** A configuration without its many entries, and the exact keys of those, project by project. */
 export interface ConfigOutline {

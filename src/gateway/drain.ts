@@ -2,7 +2,7 @@
  * The end of the listeners: open calls may finish within a deadline, then they are ended with their error, which is
  * written before their connections close.
  */
-import { turnEnded } from "../base/turn.ts";
+import { batchEnded } from "../base/batching.ts";
 import type { HttpServer } from "../http/server.ts";
 import type { OpenCalls } from "../pipeline/open-calls.ts";
 import type { Clock } from "../plugin/index.ts";
@@ -35,7 +35,7 @@ export async function drain({ clock, open, servers, timeoutMs, isListening }: Dr
 
 async function endCalls(open: OpenCalls, servers: readonly HttpServer[]): Promise<void> {
   open.giveUpAll();
-  await turnEnded();
+  await batchEnded();
   for (const server of servers) server.closeIdle();
   // By the machine's time, since it is the kernel that is waited for. Clients that do not read are cut off then.
   setTimeout(() => {

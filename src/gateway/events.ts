@@ -2,17 +2,18 @@
  * What happens in a gateway and who is told: the audit trail, the webhooks that hear of it, and the record of their
  * deliveries. Lives as long as the gateway; configurations come and go.
  */
+
+import { type AuditTrail, createAuditTrail } from "../audit/audit.ts";
 import type { ConfigChange } from "../config/diff.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import type { Clock, Random, StateStore } from "../plugin/index.ts";
-import { type AuditTrail, createAuditTrail } from "../record/audit.ts";
-import type { Deliveries } from "../record/deliveries.ts";
-import type { Log } from "../record/log.ts";
-import type { GatewayMetrics } from "../record/metrics.ts";
-import { deliveryMetrics } from "../record/webhook-metrics.ts";
-import { type Courier, LocalCourier } from "./courier.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { GatewayMetrics } from "../telemetry/metrics.ts";
+import { type Courier, LocalCourier } from "../webhooks/courier.ts";
+import type { Deliveries } from "../webhooks/deliveries.ts";
+import { deliveryMetrics } from "../webhooks/metrics.ts";
+import { ThreadedCourier } from "../webhooks/threaded-courier.ts";
 import { type LoadedRef, ReloadEvents } from "./reload-events.ts";
-import { ThreadedCourier } from "./threaded-courier.ts";
 
 export interface EventsOptions {
   readonly clock: Clock;

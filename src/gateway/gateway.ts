@@ -3,21 +3,21 @@
  * what a call does is in the surfaces and the pipeline.
  */
 import { VERSION } from "../base/version.ts";
-import type { Diagnostic } from "../config/diagnostic.ts";
 import type { LoadRequest } from "../config/load.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import { overrideEdits } from "../config/override-edits.ts";
-import { withoutSecrets } from "../config/without-secrets.ts";
+import { withoutSecrets } from "../config/read/without-secrets.ts";
+import type { Diagnostic } from "../config/report/diagnostic.ts";
 import { addressSet } from "../http/client-address.ts";
 import { type GuardedHandler, guardHandler } from "../http/handler-guard.ts";
 import { type HttpServer, httpServer, type RequestHandler } from "../http/server.ts";
 import { OpenCalls } from "../pipeline/open-calls.ts";
 import type { MaybePromise, MetricFamily, StateStore, StoreHealth } from "../plugin/index.ts";
 import { andThen, isPromise } from "../plugin/index.ts";
-import { adminPlane } from "../surfaces/admin.ts";
+import { adminPlane } from "../surfaces/admin/admin.ts";
 import type { SurfaceContext } from "../surfaces/arrival.ts";
 import { AuthFailures } from "../surfaces/auth-failures.ts";
-import { controlPlane } from "../surfaces/control.ts";
+import { controlPlane } from "../surfaces/control/control.ts";
 import type { Readiness } from "../surfaces/health.ts";
 import { dataPlane } from "../surfaces/routes.ts";
 import { ConfigError } from "./config-error.ts";

@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { copyFile, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { LoadRequest } from "../config/load.ts";
-import { contentDigest, fingerprintOf } from "../config/source.ts";
+import { contentDigest, fingerprintOf } from "../config/read/source.ts";
 import type { Loaded } from "./load.ts";
 
 const FOLDER = "last-valid";

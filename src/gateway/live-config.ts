@@ -4,12 +4,12 @@
  */
 import { forgetUnusedSchemas } from "../base/json-schema.ts";
 import { CompileError } from "../compile/context.ts";
-import { InstancePool } from "../compile/instances.ts";
-import type { Diagnostic } from "../config/diagnostic.ts";
 import { type ConfigChange, diffConfigs } from "../config/diff.ts";
 import type { ResolvedConfig } from "../config/model.ts";
-import { registerConnectionMetrics } from "../record/metrics-connections.ts";
-import type { UpstreamClient } from "../upstream/client.ts";
+import type { Diagnostic } from "../config/report/diagnostic.ts";
+import type { UpstreamClient } from "../net/http1/client.ts";
+import { InstancePool } from "../plugins-host/instances.ts";
+import { registerConnectionMetrics } from "../telemetry/metrics-connections.ts";
 import { ConfigError, setupDiagnostic } from "./config-error.ts";
 import { LiveGeneration } from "./generation.ts";
 import { type Layered, Layers, type PreparedBase } from "./layers.ts";
@@ -188,7 +188,7 @@ export class LiveConfig {
   }
 
   #upstreamClient(): Promise<UpstreamClient> {
-    this.#upstream ??= import("../upstream/client.ts").then(({ createUpstreamClient }) => {
+    this.#upstream ??= import("../net/http1/client.ts").then(({ createUpstreamClient }) => {
       const client = createUpstreamClient({ clock: this.#rt.clock });
       registerConnectionMetrics(this.#rt.metrics, client);
       return client;

@@ -1,6 +1,7 @@
 /** Loads a configuration from its files, with the plugins that it names: what `sluice validate` and every reload do. */
-import { loadRegistry, type Registry } from "../compile/registry.ts";
+
 import { type LoadOutcome, type LoadRequest, loadConfig, type PluginLoader } from "../config/load.ts";
+import { loadRegistry, type Registry } from "../plugins-host/registry.ts";
 
 export interface Loaded extends LoadOutcome {
   /** All plugins the configuration may use. */

@@ -4,10 +4,10 @@
  */
 import type { Worker } from "node:worker_threads";
 import { startThread } from "../base/thread.ts";
-import { loadRegistry } from "../compile/registry.ts";
 import type { LoadOutcome, LoadRequest } from "../config/load.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import type { Clock, Logger, Timer } from "../plugin/index.ts";
+import { loadRegistry } from "../plugins-host/registry.ts";
 import { type ConfigOutline, ConfigReceiver, type SentEntry } from "./config-transfer.ts";
 import type { Loaded } from "./load.ts";
 import type { LoadProgress } from "./steady-load.ts";

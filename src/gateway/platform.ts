@@ -1,23 +1,23 @@
 /** The gateway's long-lived platform, from its first configuration: clock, log, store, metrics. They outlive reloads. */
 import { randomUUID } from "node:crypto";
 import { getHeapStatistics } from "node:v8";
+import { auditBlocks } from "../audit/audit.ts";
 import { ByteBudget } from "../base/byte-budget.ts";
 import { systemClock } from "../base/clock.ts";
-import type { Platform } from "../compile/host.ts";
-import type { Registry } from "../compile/registry.ts";
-import { withSetupDeadline } from "../compile/setup-deadline.ts";
 import type { ResolvedConfig } from "../config/model.ts";
+import { type GuardedHttp, guardedHttp } from "../net/guarded-http.ts";
+import { type GuardedPost, guardedPost } from "../net/guarded-post.ts";
 import type { Call } from "../pipeline/call.ts";
 import type { Clock, Exchange, Random, StateStore } from "../plugin/index.ts";
 import { guardedStore } from "../plugin-guard/store.ts";
-import { auditBlocks } from "../record/audit.ts";
-import { createLog, type Log } from "../record/log.ts";
-import { createMetrics, type GatewayMetrics } from "../record/metrics.ts";
-import { registerStoreGauges } from "../record/metrics-store.ts";
-import { Traces } from "../record/traces.ts";
-import { memoryStore } from "../state/memory.ts";
-import { type GuardedHttp, guardedHttp } from "../upstream/guarded-http.ts";
-import { type GuardedPost, guardedPost } from "../upstream/guarded-post.ts";
+import type { Platform } from "../plugins-host/host.ts";
+import type { Registry } from "../plugins-host/registry.ts";
+import { withSetupDeadline } from "../plugins-host/setup-deadline.ts";
+import { memoryStore } from "../state/memory/memory.ts";
+import { createLog, type Log } from "../telemetry/log.ts";
+import { createMetrics, type GatewayMetrics } from "../telemetry/metrics.ts";
+import { registerStoreGauges } from "../telemetry/metrics-store.ts";
+import { Traces } from "../telemetry/traces.ts";
 import { GatewayEvents } from "./events.ts";
 
 export interface PlatformOptions {
@@ -113,7 +113,7 @@ async function createStore(
   const { clock, random, log, metrics } = door;
   if (driver === "memory") return memoryStore({ clock, random, maxSessions });
   if (driver === "file") {
-    const { fileStore } = await import("../state/file.ts");
+    const { fileStore } = await import("../state/file/file.ts");
     return fileStore({
       clock,
       random,
@@ -126,7 +126,7 @@ async function createStore(
     });
   }
   if (driver === "redis") {
-    const { redisStore } = await import("../state/redis.ts");
+    const { redisStore } = await import("../state/redis/redis.ts");
     const { url, directory, key_prefix: keyPrefix } = state;
     const { on_unavailable: onUnavailable, on_data_loss: onDataLoss } = state;
     const policies = { onUnavailable, onDataLoss };

@@ -2,12 +2,13 @@
  * The audit events of a reload, once for all replicas: each applies the same change of git, so ids are derived from the
  * change, and the first replica to claim it in the store records it.
  */
+
+import type { AuditTrail } from "../audit/audit.ts";
 import { uuidV5 } from "../base/ids.ts";
 import { Slices } from "../base/slices.ts";
 import type { ConfigChange } from "../config/diff.ts";
 import type { MaybePromise, StateStore } from "../plugin/index.ts";
 import { andThen } from "../plugin/index.ts";
-import type { AuditTrail } from "../record/audit.ts";
 
 /** How far replicas may be apart with the same change. Longer, and a change made again after a restart would be lost. */
 export const CLAIM_SECONDS = 600;

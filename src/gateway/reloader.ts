@@ -2,10 +2,10 @@
  * Reloads: one at a time, from a file change, SIGHUP or an explicit request to the outcome that is logged and shown. A
  * load that failed for a reason that may pass is retried with backoff. Serving and swapping are not its business.
  */
-import { demoIn, isLoopback } from "../config/demo-token.ts";
-import type { Diagnostic } from "../config/diagnostic.ts";
+import { demoIn, isLoopback } from "../config/check/demo-token.ts";
 import type { LoadRequest } from "../config/load.ts";
 import type { ResolvedConfig } from "../config/model.ts";
+import type { Diagnostic } from "../config/report/diagnostic.ts";
 import type { Timer } from "../plugin/index.ts";
 import { ConfigError, demoDiagnostic, loadDiagnostic } from "./config-error.ts";
 import { keepLastValid } from "./last-valid.ts";

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { LoadRequest, WatchList } from "../config/load.ts";
-import { contentDigest, fingerprintOf } from "../config/source.ts";
+import { contentDigest, fingerprintOf } from "../config/read/source.ts";
 import { unsteadyDiagnostic } from "./config-error.ts";
 import { GitLocks } from "./git-lock.ts";
 import { type Loaded, load } from "./load.ts";

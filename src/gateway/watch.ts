@@ -7,7 +7,7 @@ import { type FSWatcher, realpathSync, watch } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { WatchList } from "../config/load.ts";
-import { fingerprintOf } from "../config/source.ts";
+import { fingerprintOf } from "../config/read/source.ts";
 import type { Clock, Timer } from "../plugin/index.ts";
 import { FileDigests } from "./file-digests.ts";
 

@@ -3,7 +3,7 @@
  * status of its own; a client that reads slowly is reported, so that its provider can be held back.
  */
 import type { ServerResponse } from "node:http";
-import { writeInTurn } from "../base/turn.ts";
+import { flushInBatch } from "../base/batching.ts";
 import type { GatewayError } from "../plugin/index.ts";
 import { setProbe } from "./half-close.ts";
 import { closeConnection, errorBody, type FlatHeaders } from "./respond.ts";
@@ -50,7 +50,7 @@ export class EventStream {
       });
       this.#res.writeHead(200, [...HEAD, ...this.#headers()]);
     }
-    if (this.#unsent === "" && text !== "") writeInTurn(() => this.#send(), this.#res, closeConnection);
+    if (this.#unsent === "" && text !== "") flushInBatch(() => this.#send(), this.#res, closeConnection);
     this.#unsent += text;
     return !this.#behind;
   }

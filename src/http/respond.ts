@@ -1,6 +1,6 @@
 /** Answers over HTTP: whole bodies with their length in one write, errors in the specification's body. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { writeInTurn } from "../base/turn.ts";
+import { flushInBatch } from "../base/batching.ts";
 import type { GatewayError } from "../plugin/index.ts";
 import { prepareAnswer, writePrepared } from "./one-write.ts";
 
@@ -24,7 +24,7 @@ export function sendJson(res: ServerResponse, status: number, body: string, head
   const length = Buffer.byteLength(body);
   const head = jsonHead(length, headers);
   const prepared = length > PIECE_BYTES ? undefined : prepareAnswer(res, status, head, { body, length });
-  if (prepared !== undefined) writeInTurn(() => writePrepared(res, prepared), res, closeConnection);
+  if (prepared !== undefined) flushInBatch(() => writePrepared(res, prepared), res, closeConnection);
   else sendByNode(res, status, head, { body, length });
 }
 
@@ -36,7 +36,7 @@ function sendByNode(
   { body, length }: { readonly body: string; readonly length: number },
 ): void {
   res.writeHead(status, [...head]);
-  if (length <= PIECE_BYTES) writeInTurn(() => res.end(body), res, closeConnection);
+  if (length <= PIECE_BYTES) flushInBatch(() => res.end(body), res, closeConnection);
   else writePieces(res, Buffer.from(body), 0);
 }
 
@@ -96,7 +96,7 @@ export function sendErrorAs(
     return sendByNode(res, error.status, jsonHead(length, all), { body, length });
   if (!all.includes("Connection")) all.push("Connection", "close");
   res.writeHead(error.status, jsonHead(length, all));
-  writeInTurn(() => sendAndLinger(req, res, body));
+  flushInBatch(() => sendAndLinger(req, res, body));
 }
 
 /** Codes of plugins and vendors that may stand in a header. */

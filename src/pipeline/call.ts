@@ -77,7 +77,7 @@ export interface Arrival {
 }
 
 /** Whoever breaks a silence that has lasted too long. */
-export interface Silence {
+export interface KeepAlive {
   look(nowMs: number): void;
 }
 
@@ -112,7 +112,7 @@ export class Call implements Exchange {
   messages: readonly Message[] = NO_MESSAGES;
   options: CallOptions | undefined = undefined;
   /** A streamed answer that must not be silent for too long. Looked at by OpenCalls. */
-  silence: Silence | undefined = undefined;
+  silence: KeepAlive | undefined = undefined;
   sessionId: string | undefined = undefined;
   config: ConfigRef = NO_CONFIG;
   readonly guardrails: GuardrailRun[] = [];

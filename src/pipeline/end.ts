@@ -3,7 +3,7 @@
  * told, the generation let go. Nothing else may settle, release or finish.
  */
 
-import { finishInTurn } from "../base/turn.ts";
+import { finishInBatch } from "../base/batching.ts";
 import type { FinishStep } from "../compile/model.ts";
 import type { CallEnd, ChatResult, GatewayError, MaybePromise, Usage } from "../plugin/index.ts";
 import { isPromise, reject } from "../plugin/index.ts";
@@ -150,7 +150,7 @@ export function endCall(x: Call, steps: readonly FinishStep[], ending: Ending): 
     stageMs: x.stageMs,
   };
   const recorded = x.verdicts.length === 0 ? undefined : runFinish(x, steps, end, "with the answer");
-  finishInTurn(() => finish(x, steps, end, recorded), x, finishFailed);
+  finishInBatch(() => finish(x, steps, end, recorded), x, finishFailed);
 }
 
 /** An answer that broke off has not stopped, whatever its part says: a failure is an error, and one left has no end. */

@@ -8,7 +8,7 @@ export interface Reply {
   /** A refusal or failure, when nothing has been sent yet. */
   refuse(x: Call, error: GatewayError): void;
   /** Where a streamed answer goes. Called once, when the first content has come. */
-  events(x: Call): EventOutlet;
+  events(x: Call): EventWriter;
 }
 
 /** A streamed answer whose text is out. */
@@ -23,7 +23,7 @@ export interface ClosingAnswer {
 }
 
 /** The client's end of a streamed answer. The head goes out with the first write, so that until then an error can still have its own status. */
-export interface EventOutlet {
+export interface EventWriter {
   /** True once the head has gone out. */
   readonly open: boolean;
   /** Text of whole events. False: hold back, `onDrain` will run once. */

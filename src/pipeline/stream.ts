@@ -14,11 +14,11 @@ import type {
   Usage,
 } from "../plugin/index.ts";
 import { isGatewayError, isPromise } from "../plugin/index.ts";
-import type { Call, Silence } from "./call.ts";
+import type { Call, KeepAlive } from "./call.ts";
 import type { OpenHook } from "./chunk-hooks.ts";
 import { deliveredChunk, undelivered } from "./delivery.ts";
 import { failCall, follow } from "./fault.ts";
-import type { ClosingAnswer, EventOutlet } from "./reply.ts";
+import type { ClosingAnswer, EventWriter } from "./reply.ts";
 import { toolCallDeltaJson } from "./tool-calls.ts";
 import { checkedUsage, chunkCharacters, partialUsage } from "./usage.ts";
 
@@ -35,10 +35,10 @@ export interface PumpOwner {
   broken(error: GatewayError, result: ChatResult, usage: Usage): void;
 }
 
-export class StreamPump implements ChunkSink, Silence {
+export class StreamPump implements ChunkSink, KeepAlive {
   readonly #x: Call;
   readonly #answer: AnswerStream;
-  readonly #outlet: EventOutlet;
+  readonly #outlet: EventWriter;
   readonly #owner: PumpOwner;
   readonly #hooks: readonly OpenHook[];
   readonly #keepsAnswer: boolean;
@@ -389,7 +389,7 @@ function seen(chunk: ChatChunk): ChatChunk {
 /** The two ends a pump connects, and who hears how it went. */
 export interface PumpEnds {
   readonly answer: AnswerStream;
-  readonly outlet: EventOutlet;
+  readonly outlet: EventWriter;
   readonly owner: PumpOwner;
   /** False: nothing asks for the texts of the answer once they have been sent. */
   readonly keepsAnswer: boolean;

@@ -3,7 +3,8 @@
  * everything that was sent and received. Whatever a provider reports, a call costs no more than it could have.
  */
 import type { Alternative, ChatChunk, ChatResult, ModelUsage, Usage } from "../plugin/index.ts";
-import { addedTokens, charactersOf, estimateTokens, mediaTokens } from "../plugin/index.ts";
+import { charactersOf, estimateTokens } from "../plugin/index.ts";
+import { addedTokens, mediaTokens } from "../provider-kit/index.ts";
 import type { Call } from "./call.ts";
 
 /** What models write around a tool call, in characters: about ten tokens. */

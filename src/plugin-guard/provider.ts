@@ -1,25 +1,26 @@
 /**
  * Provider plugins behind the plugin guard: whatever their code throws, rejects with or answers wrongly becomes a failure
- * that is answered 500, in whichever network callback it happened. A provider that never answers is given up at the
- * provider's `timeout_ms`.
+ * that is answered 500, whichever network callback raised it. A provider that never answers times out.
  */
-
+import {
+  type ChatChunk,
+  type ChatResult,
+  type Clock,
+  type Exchange,
+  isPromise,
+  type Logger,
+  type ProviderRequest,
+  type Timer,
+} from "../plugin/index.ts";
 import type {
-  ChatChunk,
-  ChatResult,
-  Clock,
-  Exchange,
-  Logger,
   Provider,
   ProviderFailure,
-  ProviderRequest,
   ProviderSink,
   StreamControl,
   StreamDecoder,
-  Timer,
   WireFormat,
-} from "../plugin/index.ts";
-import { failure, isFailure, isPromise } from "../plugin/index.ts";
+} from "../provider-kit/index.ts";
+import { failure, isFailure } from "../provider-kit/index.ts";
 import { isChatChunk, isObject, isProviderAnswer, isProviderFailure, isWireRequest } from "./answers.ts";
 import { guarded, guardedSync, ignoreRejection, type PluginFault, pluginFault } from "./guard.ts";
 
@@ -31,7 +32,7 @@ export interface ProviderGuard {
 /** A bug of the provider plugin: another target is not asked, since it is no failure of this one's provider. */
 function broken(fault: PluginFault, accepted: boolean): ProviderFailure {
   const reason = "internal error of the provider plugin";
-  return failure({ status: undefined, reason, movesOn: false, accepted, internal: true, cause: fault });
+  return failure({ status: undefined, reason, retryable: false, accepted, internal: true, cause: fault });
 }
 
 /** The pure half. Its `encode` and `decoder` still throw, a fault that has been logged: see `guardedProvider`. */
@@ -225,7 +226,7 @@ function lateness(ms: number): Error {
 }
 
 function timedOut(ms: number): ProviderFailure {
-  return failure({ status: undefined, reason: `timed out after ${ms} ms`, movesOn: true, accepted: false });
+  return failure({ status: undefined, reason: `timed out after ${ms} ms`, retryable: true, accepted: false });
 }
 
 function inTime(

@@ -7,7 +7,7 @@ import type { ChatChunk, ChatResult, JsonSchema, ProviderRequest, Role } from ".
 import type { GatewayError } from "./errors.ts";
 import type { CallEnd, Exchange } from "./exchange.ts";
 import type { Clock, Host, Logger, Random } from "./host.ts";
-import type { Provider, Refusal, WireFormat } from "./provider.ts";
+import type { Provider, SettingConstraint, WireFormat } from "./provider.ts";
 import type { StateStore } from "./store.ts";
 
 /** The ordered chain. A request walks down it, an answer walks back up. */
@@ -147,7 +147,7 @@ export interface ProviderPlugin<C = unknown> extends PluginBase {
   /** False: a credential needs no `api_key`. */
   readonly needsApiKey: boolean;
   /** Settings that its models refuse; all that match count, in their order. Default: none. */
-  readonly refusals?: readonly Refusal[] | ((config: C) => readonly Refusal[]);
+  readonly constraints?: readonly SettingConstraint[] | ((config: C) => readonly SettingConstraint[]);
   /**
    * The limit that it sends for a model whose maximum is not known, where neither the configuration nor the call sets
    * one: for vendors that require a limit. Budgets reserve as much. Default: it sends none. @since 0.2
@@ -164,7 +164,7 @@ export interface ProviderPlugin<C = unknown> extends PluginBase {
 export interface GuardrailPlugin<C = unknown> extends PluginBase {
   readonly kind: "guardrail";
   /** Says before `setup` that its window is "whole", so that `sluice validate` can warn of held streams. Default: it is not. */
-  holdsStreams?(config: C): boolean;
+  buffersStream?(config: C): boolean;
   /** What the schema cannot say of options that it accepts. Asked at load, before `setup`. Default: nothing. */
   faults?(config: C, use: GuardrailPlace): readonly OptionFault[];
   setup(config: C, host: Host): MaybePromise<Guardrail>;

@@ -1,6 +1,4 @@
-/** `sluice/plugin`: the public door for stages, guardrails and providers, built in or not. */
-export type { Taken } from "./beyond.ts";
-export { beyond, droppedHints, USUAL_FIELDS } from "./beyond.ts";
+/** `sluice/plugin`: the public API of stages, guardrails and stores. Providers use `sluice/provider` as well. */
 export type {
   Alternative,
   AudioPart,
@@ -46,7 +44,6 @@ export type {
   Outcome,
   Plugin,
   PluginBase,
-  ProviderPlugin,
   Replace,
   Stage,
   StagePlugin,
@@ -61,7 +58,6 @@ export {
   block,
   defineGuardrail,
   definePlugin,
-  defineProvider,
   defineStore,
   isPromise,
   replace,
@@ -109,21 +105,6 @@ export type {
   Timer,
 } from "./host.ts";
 export { SLICE_ENTRIES_MAX, SLICE_KEY_MAX, SLICE_VALUE_BYTES_MAX } from "./host.ts";
-export { addedTokens, mediaTokens } from "./media-tokens.ts";
-export type { ChatDialect, ChatModelRules } from "./openai-chat/dialect.ts";
-export { openAiChat } from "./openai-chat/openai-chat.ts";
-export type {
-  Credential,
-  Provider,
-  ProviderFailure,
-  ProviderSink,
-  Refusal,
-  StreamControl,
-  StreamDecoder,
-  WireFormat,
-  WireRequest,
-} from "./provider.ts";
-export { failure, isFailure } from "./provider.ts";
 export type {
   Admission,
   AuditFilter,
@@ -152,37 +133,3 @@ export {
 } from "./store.ts";
 export type { Template } from "./template.ts";
 export { template } from "./template.ts";
-export type { End } from "./wire/end-of.ts";
-export { endOf } from "./wire/end-of.ts";
-export {
-  errorCode,
-  errorWithin,
-  jsonFailure,
-  mayMoveOn,
-  notJson,
-  retryAfter,
-  shortReason,
-  statusFailed,
-  statusWithin,
-  unusable,
-  wholeSeconds,
-} from "./wire/failures.ts";
-export type { Json } from "./wire/json.ts";
-export {
-  areCounts,
-  count,
-  firstOf,
-  hasItems,
-  isPresent,
-  JSON_DEPTH_MAX,
-  nestsTooDeep,
-  parsed,
-  parsedValue,
-  parseJson,
-  record,
-  records,
-  textOf,
-  vectorsIn,
-} from "./wire/json.ts";
-export { PlainEvents } from "./wire/plain-events.ts";
-export { callIds, TOOL_CALLS_MAX, toolJson, tooManyCalls } from "./wire/tools.ts";

@@ -14,7 +14,7 @@ export interface ProviderFailure {
   /** Without label and status: `invalid model`, `timed out after 60000 ms`, `unreachable`. One line, at most 300 characters. */
   readonly reason: string;
   /** True when another target may do better: network, timeout, 408, 409, 425, 429, 498, 499, 5xx, an answer that is not the provider's. */
-  readonly movesOn: boolean;
+  readonly retryable: boolean;
   /** True when the provider took the call on (a 2xx head came), so that it may be billed. */
   readonly accepted: boolean;
   /** The provider's hint, in whole seconds. */
@@ -129,7 +129,7 @@ export interface StreamDecoder {
  * A setting that models refuse. The gateway leaves it out, or brings it into the range, before `encode` sees it, says
  * so once in the log, and warns at `sluice validate`: no call fails of it.
  */
-export interface Refusal {
+export interface SettingConstraint {
   /** Models of this name; absent: all of the provider's. */
   readonly models?: RegExp;
   readonly setting: "temperature" | "top_p" | "max_output_tokens";

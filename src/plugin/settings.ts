@@ -4,7 +4,7 @@
  */
 import type { ProviderRequest } from "./chat.ts";
 import type { ProviderPlugin } from "./contract.ts";
-import type { Refusal } from "./provider.ts";
+import type { SettingConstraint } from "./provider.ts";
 
 /** The settings that models refuse. undefined: not set. */
 export type ModelSettings = Pick<ProviderRequest, "temperature" | "topP" | "maxOutputTokens">;
@@ -12,7 +12,7 @@ export type ModelSettings = Pick<ProviderRequest, "temperature" | "topP" | "maxO
 /** One setting that is not sent as it was wanted. */
 export interface Adjustment {
   /** As the YAML names it. */
-  readonly setting: Refusal["setting"];
+  readonly setting: SettingConstraint["setting"];
   readonly wanted: number;
   /** undefined: it is left out. */
   readonly sent: number | undefined;
@@ -23,20 +23,20 @@ const FIELDS = {
   temperature: "temperature",
   top_p: "topP",
   max_output_tokens: "maxOutputTokens",
-} as const satisfies Record<Refusal["setting"], keyof ModelSettings>;
+} as const satisfies Record<SettingConstraint["setting"], keyof ModelSettings>;
 
 /**
  * All rules that match count, in their order; `beside` looks at what is wanted, not at what earlier rules left. One
  * adjustment a setting, with the reason of the rule that had the last word. The same object when nothing changes.
  */
 export function fitSettings<T extends ModelSettings>(
-  refusals: readonly Refusal[],
+  constraints: readonly SettingConstraint[],
   model: string,
   wanted: T,
 ): { readonly settings: T; readonly adjustments: readonly Adjustment[] } {
   let settings = wanted;
-  const adjustments = new Map<Refusal["setting"], Adjustment>();
-  for (const { models, setting, range, beside, because } of refusals) {
+  const adjustments = new Map<SettingConstraint["setting"], Adjustment>();
+  for (const { models, setting, range, beside, because } of constraints) {
     const field = FIELDS[setting];
     const [asked, value] = [wanted[field], settings[field]];
     if (asked === undefined || value === undefined) continue;
@@ -52,8 +52,11 @@ export function fitSettings<T extends ModelSettings>(
 }
 
 /** A provider's rules for one credential's options. Throws what the plugin's own function throws. */
-export function refusalsOf<C>({ refusals }: ProviderPlugin<C>, options: C): readonly Refusal[] {
-  return (typeof refusals === "function" ? refusals(options) : refusals) ?? [];
+export function constraintsOf<C>(
+  { constraints }: ProviderPlugin<C>,
+  options: C,
+): readonly SettingConstraint[] {
+  return (typeof constraints === "function" ? constraints(options) : constraints) ?? [];
 }
 
 /** `temperature 1.4 is sent as 1 to model X: <because>`; `whom` says to which model. */

@@ -3,8 +3,8 @@
  * project's type. And last: a call that ends before it has reached an endpoint is recorded all the same.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { processInBatch } from "../base/batching.ts";
 import { nanoUsdText } from "../base/money.ts";
-import { workInTurn } from "../base/turn.ts";
 import type { CompiledConfig, CompiledProject } from "../compile/model.ts";
 import type { ProjectType } from "../config/model.ts";
 import { type JsonBody, parseJsonObject, readBytes } from "../http/body.ts";
@@ -233,7 +233,7 @@ export class Visit {
         if (this.#isFull()) this.refuse(buffersFull());
         else read(bytes);
       };
-      workInTurn(work, call, failCall);
+      processInBatch(work, call, failCall);
     });
   }
 

@@ -4,10 +4,10 @@
  * not lock the others out.
  */
 import { LRUCache } from "lru-cache";
+import { type AuditTrail, GATEWAY_WIDE } from "../audit/audit.ts";
 import { networkOf } from "../http/client-address.ts";
 import type { Clock, GatewayError, Logger, MaybePromise, Metrics, ProjectRef } from "../plugin/index.ts";
 import { andThen, isPromise, reject } from "../plugin/index.ts";
-import { type AuditTrail, GATEWAY_WIDE } from "../record/audit.ts";
 
 /** Refusals of a token that was presented; a request without one is no attempt to guess. */
 const TOKEN_REFUSALS: ReadonlySet<string> = new Set(["token_invalid", "token_format"]);

@@ -11,8 +11,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compileSchema } from "../base/json-schema.ts";
-import { guardrailHooks } from "../compile/guardrail.ts";
-import { WINDOW_MAX } from "../compile/guardrail-window.ts";
+import { guardrailHooks } from "../guardrails/guardrail.ts";
+import { WINDOW_MAX } from "../guardrails/window.ts";
 import type { ChatResult, Guardrail, GuardrailPlugin, Hooks, Role, Verdict } from "../plugin/index.ts";
 import { andThen, isGatewayError, textChunk } from "../plugin/index.ts";
 import { type TestHost, testExchange, testHost } from "./test-host.ts";

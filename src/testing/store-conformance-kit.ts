@@ -17,7 +17,7 @@ export const TTL_MS = 600_000;
 type Body = (store: StateStore, clock: VirtualClock, t: TestContext) => Promise<void>;
 export type On = (sentence: string, body: Body) => void;
 
-export type Refusal = Admission & { readonly admitted: false };
+export type SettingConstraint = Admission & { readonly admitted: false };
 
 export async function admitted(
   store: StateStore,
@@ -29,7 +29,7 @@ export async function admitted(
   return answer;
 }
 
-export async function refused(store: StateStore, claims: readonly StoreClaim[]): Promise<Refusal> {
+export async function refused(store: StateStore, claims: readonly StoreClaim[]): Promise<SettingConstraint> {
   const answer = await store.admit("refused", claims);
   assert.ok(!answer.admitted, "admitted");
   return answer;

@@ -2,11 +2,12 @@
  * The host and the call that a plugin under test is handed: the gateway's own, on a clock that only the test turns, with
  * a store in memory, and with everything that the plugin logs and counts kept to be looked at.
  */
-import { makeHost } from "../compile/host.ts";
+
+import { guardedHttp } from "../net/guarded-http.ts";
 import type { Exchange, Host, Logger, MetricFamily } from "../plugin/index.ts";
 import { charactersOf } from "../plugin/index.ts";
-import { memoryStore } from "../state/memory.ts";
-import { guardedHttp } from "../upstream/guarded-http.ts";
+import { makeHost } from "../plugins-host/host.ts";
+import { memoryStore } from "../state/memory/memory.ts";
 import { type VirtualClock, virtualClock } from "./virtual-clock.ts";
 
 export interface Logged {

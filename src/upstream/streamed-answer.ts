@@ -1,15 +1,16 @@
 /** One streamed answer: bytes in, chunks out, all chunks of one network read in one batch. */
+
+import { AnswerBody, ERROR_BYTES_MAX } from "../net/http1/answer-body.ts";
+import type { AnswerHeaders, UpstreamCall, UpstreamError, UpstreamHandler } from "../net/http1/client.ts";
+import type { ChatChunk } from "../plugin/index.ts";
 import type {
-  ChatChunk,
   ProviderFailure,
   ProviderSink,
   StreamControl,
   StreamDecoder,
   WireFormat,
-} from "../plugin/index.ts";
-import { failure } from "../plugin/index.ts";
-import { AnswerBody, ERROR_BYTES_MAX } from "./answer-body.ts";
-import type { AnswerHeaders, UpstreamCall, UpstreamError, UpstreamHandler } from "./client.ts";
+} from "../provider-kit/index.ts";
+import { failure } from "../provider-kit/index.ts";
 import { type Framing, framing } from "./framing.ts";
 import type { Scrub } from "./scrub.ts";
 import { isSuccess, lostFailure, statusFailure, takenFailure } from "./wire-failure.ts";
@@ -160,7 +161,7 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
   }
 
   #broken(reason: string): void {
-    this.#fail(failure({ status: this.#status, reason, movesOn: true, accepted: true }));
+    this.#fail(failure({ status: this.#status, reason, retryable: true, accepted: true }));
     this.call?.cancel();
   }
 

@@ -1,9 +1,10 @@
 /** One answer that is wanted whole: gathers its body and settles with what the wire format makes of it. */
-import { workInTurn } from "../base/turn.ts";
-import type { ChatResult, Exchange, ProviderFailure, WireFormat } from "../plugin/index.ts";
-import { failure, isFailure } from "../plugin/index.ts";
-import { ANSWER_BYTES_MAX, AnswerBody, ERROR_BYTES_MAX } from "./answer-body.ts";
-import type { AnswerHeaders, UpstreamCall, UpstreamError, UpstreamHandler } from "./client.ts";
+import { processInBatch } from "../base/batching.ts";
+import { ANSWER_BYTES_MAX, AnswerBody, ERROR_BYTES_MAX } from "../net/http1/answer-body.ts";
+import type { AnswerHeaders, UpstreamCall, UpstreamError, UpstreamHandler } from "../net/http1/client.ts";
+import type { ChatResult, Exchange } from "../plugin/index.ts";
+import type { ProviderFailure, WireFormat } from "../provider-kit/index.ts";
+import { failure, isFailure } from "../provider-kit/index.ts";
 import type { Scrub } from "./scrub.ts";
 import { isSuccess, lostFailure, statusFailure, takenFailure } from "./wire-failure.ts";
 
@@ -46,7 +47,7 @@ export class WholeAnswer implements UpstreamHandler {
     const work = (): void => {
       if (!this.#over) this.#read();
     };
-    workInTurn(work, this, WholeAnswer.#readFailed);
+    processInBatch(work, this, WholeAnswer.#readFailed);
   }
 
   static #readFailed(answer: WholeAnswer, cause: unknown): void {
@@ -73,7 +74,7 @@ export class WholeAnswer implements UpstreamHandler {
     this.#over = true;
     call.cancel();
     const accepted = isSuccess(this.#status);
-    this.#settle(failure({ status: undefined, reason: "cancelled", movesOn: false, accepted }));
+    this.#settle(failure({ status: undefined, reason: "cancelled", retryable: false, accepted }));
   }
 
   #done(result: ChatResult | ProviderFailure): void {

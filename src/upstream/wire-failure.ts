@@ -1,8 +1,9 @@
 /** What counts as which failure of a provider asked over HTTP, with secrets taken out of what it said. */
-import type { ProviderFailure, WireFormat } from "../plugin/index.ts";
-import { failure } from "../plugin/index.ts";
-import type { UpstreamError } from "./client.ts";
-import { connectionCause } from "./connection-cause.ts";
+
+import type { UpstreamError } from "../net/http1/client.ts";
+import { connectionCause } from "../net/http1/connection-cause.ts";
+import type { ProviderFailure, WireFormat } from "../provider-kit/index.ts";
+import { failure } from "../provider-kit/index.ts";
 import type { Scrub } from "./scrub.ts";
 
 export function isSuccess(status: number): boolean {
@@ -34,12 +35,12 @@ export function takenFailure(failed: ProviderFailure, scrub: Scrub, status: numb
 export function lostFailure(error: UpstreamError, status: number): ProviderFailure {
   const { reason, cause } = error;
   if (error.kind === "fault")
-    return failure({ status: undefined, reason, movesOn: false, accepted: true, internal: true, cause });
+    return failure({ status: undefined, reason, retryable: false, accepted: true, internal: true, cause });
   const shown = error.kind === "timeout" || status === 0 ? undefined : status;
   return failure({
     status: shown,
     reason,
-    movesOn: true,
+    retryable: true,
     accepted: isSuccess(status),
     ...(error.kind === "exhausted" && { isLocal: true }),
     causeText: error.kind === "unreachable" || error.kind === "reset" ? connectionCause(cause) : undefined,

@@ -2,10 +2,11 @@
  * Turns a WireFormat (pure translation) into a Provider that asks over HTTP: sockets, timeouts, framing, and what
  * counts as a failure, once for all formats. Nothing here knows a vendor.
  */
-import { passedOn } from "../base/trace-context.ts";
-import type { Credential, Exchange, Provider, WireFormat } from "../plugin/index.ts";
-import { ANSWER_BYTES_MAX } from "./answer-body.ts";
-import type { UpstreamClient, UpstreamLimits } from "./client.ts";
+import { passthrough } from "../base/trace-context.ts";
+import { ANSWER_BYTES_MAX } from "../net/http1/answer-body.ts";
+import type { UpstreamClient, UpstreamLimits } from "../net/http1/client.ts";
+import type { Exchange } from "../plugin/index.ts";
+import type { Credential, Provider, WireFormat } from "../provider-kit/index.ts";
 import { scrubber } from "./scrub.ts";
 import { StreamedAnswer } from "./streamed-answer.ts";
 import { WholeAnswer } from "./whole-answer.ts";
@@ -45,7 +46,7 @@ export function wireProvider(
     ...{ firstByteTimeoutMs, idleTimeoutMs, totalTimeoutMs: Number.POSITIVE_INFINITY, awaitsContent: true },
     ...{ connectionsMax, isRepeatable: true, bodyBytesMax: STREAM_BYTES_MAX },
   };
-  const { traceparent = passedOn } = settings;
+  const { traceparent = passthrough } = settings;
   const traced = (limits: UpstreamLimits, x: Exchange): UpstreamLimits => {
     const trace = traceparent(x);
     return trace === undefined ? limits : { ...limits, traceparent: trace };

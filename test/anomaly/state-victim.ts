@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { writeSync } from "node:fs";
 import { systemClock } from "../../src/base/clock.ts";
 import type { StateStore } from "../../src/plugin/index.ts";
-import { fileStore } from "../../src/state/file.ts";
+import { fileStore } from "../../src/state/file/file.ts";
 import { rate, spend } from "../../src/testing/store-claims.ts";
 import { listeningLog } from "../state/file-kit.ts";
 import { auditRecordOf, overrideOf } from "../state/life.ts";

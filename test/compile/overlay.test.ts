@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { InstancePool } from "../../src/compile/instances.ts";
 import { Layers } from "../../src/gateway/layers.ts";
 import { load } from "../../src/gateway/load.ts";
 import { createPlatform } from "../../src/gateway/platform.ts";
+import { InstancePool } from "../../src/plugins-host/instances.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { configOf, echoEntry, hashOf, OTHER_PROJECT, PROJECT, TOKENS } from "../spec/kit/config.ts";
 

@@ -1,7 +1,7 @@
 /** The tariffs that stage budget is handed: whose price counts, and what the bundled table comes to. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import budget from "../../plugins/budget.ts";
+import budget from "../../plugins/budget/index.ts";
 import { compileSchema } from "../../src/base/json-schema.ts";
 import { tariffsOf } from "../../src/compile/prices.ts";
 import type { ResolvedConfig } from "../../src/config/model.ts";

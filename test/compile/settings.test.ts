@@ -1,8 +1,8 @@
 /** Settings that models refuse: how rules are applied, and that each change is told once. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Refusal } from "../../src/plugin/index.ts";
 import { adjustmentText, fitSettings } from "../../src/plugin/settings.ts";
+import type { SettingConstraint } from "../../src/provider-kit/index.ts";
 import { assertAnswered } from "../spec/kit/client.ts";
 import { endpointEntry } from "../spec/kit/config.ts";
 import { startGateway } from "../spec/kit/gateway.ts";
@@ -11,7 +11,7 @@ const because = "it is so";
 const all = { temperature: 1.4, topP: 0.3, maxOutputTokens: 5_000 };
 
 test("a setting without a range is left out, one with a range is brought to its nearer end", () => {
-  const rules: readonly Refusal[] = [
+  const rules: readonly SettingConstraint[] = [
     { setting: "top_p", because },
     { setting: "temperature", range: { min: 0, max: 1 }, because },
     { setting: "max_output_tokens", range: { min: 8_000, max: 9_000 }, because },
@@ -26,7 +26,7 @@ test("a setting without a range is left out, one with a range is brought to its 
 });
 
 test("what is not set, in range or asked of another model is left as it is, object and all", () => {
-  const rules: readonly Refusal[] = [
+  const rules: readonly SettingConstraint[] = [
     { setting: "top_p", because },
     { setting: "temperature", range: { min: 0, max: 2 }, because },
     { models: /^other/, setting: "max_output_tokens", because },
@@ -37,7 +37,7 @@ test("what is not set, in range or asked of another model is left as it is, obje
 });
 
 test("all rules count in their order, and a setting is told once with the reason of the last", () => {
-  const rules: readonly Refusal[] = [
+  const rules: readonly SettingConstraint[] = [
     { setting: "temperature", range: { min: 0, max: 1.2 }, because: "first" },
     { setting: "temperature", range: { min: 0, max: 1 }, because: "second" },
     { setting: "temperature", range: { min: 0, max: 1.1 }, because: "changes nothing" },
@@ -52,7 +52,7 @@ test("all rules count in their order, and a setting is told once with the reason
 });
 
 test("`beside` looks at what is wanted, whatever has become of it", () => {
-  const rules: readonly Refusal[] = [
+  const rules: readonly SettingConstraint[] = [
     { setting: "temperature", because },
     { setting: "top_p", beside: "temperature", because },
   ];
@@ -93,7 +93,7 @@ const PICKY = `export default {
   api: 1, kind: "provider", name: "picky", label: "Picky", description: "Says what it is asked with.", examples: [{}],
   defaultBaseUrl: "picky://here", needsApiKey: false,
   schema: { type: "object", additionalProperties: false, properties: { max: { type: "number", default: 1 } } },
-  refusals: ({ max }) => [
+  constraints: ({ max }) => [
     { models: /^calm/, setting: "temperature", range: { min: 0, max }, because: "calm models stay calm" },
     { models: /^stern/, setting: "temperature", because: "stern models choose it themselves" },
   ],

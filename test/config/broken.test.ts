@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
-import type { Diagnostic } from "../../src/config/diagnostic.ts";
-import { renderText } from "../../src/config/render.ts";
+import type { Diagnostic } from "../../src/config/report/diagnostic.ts";
+import { renderText } from "../../src/config/report/render.ts";
 import { pluginLoader } from "../../src/gateway/load.ts";
 import { type BrokenCase, brokenCases, type GradedMessage, gradedMessages, MESSAGES } from "./broken.ts";
 import { type Folder, folderOf } from "./kit.ts";

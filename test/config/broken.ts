@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { DEMO_TOKEN_HASH } from "../../src/config/demo-token.ts";
+import { DEMO_TOKEN_HASH } from "../../src/config/check/demo-token.ts";
 
 export const BROKEN = fileURLToPath(new URL("fixtures/broken/", import.meta.url));
 export const MESSAGES = `${BROKEN}messages.md`;

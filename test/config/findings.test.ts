@@ -1,8 +1,8 @@
 /** What `validate` finds before `start`, or the first call, would. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { DEMO_TOKEN_HASH } from "../../src/config/demo-token.ts";
-import type { Diagnostic } from "../../src/config/diagnostic.ts";
+import { DEMO_TOKEN_HASH } from "../../src/config/check/demo-token.ts";
+import type { Diagnostic } from "../../src/config/report/diagnostic.ts";
 import { verifies } from "../spec/verifies.ts";
 import { brief, folderOf, projectOf } from "./kit.ts";
 

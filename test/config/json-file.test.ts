@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createReporter } from "../../src/config/diagnostic.ts";
-import { readJson } from "../../src/config/json-file.ts";
-import { parseFile } from "../../src/config/parse.ts";
-import { Source } from "../../src/config/source.ts";
-import { type Key, type Spot, Tree } from "../../src/config/tree.ts";
+import { readJson } from "../../src/config/read/json-file.ts";
+import { parseFile } from "../../src/config/read/parse.ts";
+import { Source } from "../../src/config/read/source.ts";
+import { type Key, type Spot, Tree } from "../../src/config/read/tree.ts";
+import { createReporter } from "../../src/config/report/diagnostic.ts";
 
 function read(text: string): unknown {
   return readJson(new Source("/c.json", text), new Tree());

@@ -4,10 +4,10 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
-import type { Diagnostic } from "../../src/config/diagnostic.ts";
 import { type LoadOutcome, type LoadRequest, loadConfig, type PluginLoader } from "../../src/config/load.ts";
 import type { ResolvedConfig } from "../../src/config/model.ts";
 import type { KnownPlugin, PluginKind } from "../../src/config/plugins.ts";
+import type { Diagnostic } from "../../src/config/report/diagnostic.ts";
 
 const KNOWN: Readonly<Record<PluginKind, Readonly<Record<string, KnownPlugin>>>> = {
   provider: {

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { PluginLoader } from "../../src/config/load.ts";
-import type { Refusal } from "../../src/plugin/index.ts";
+import type { SettingConstraint } from "../../src/provider-kit/index.ts";
 import { brief, folderOf, loadPlugins, projectOf } from "./kit.ts";
 
-const REFUSALS: readonly Refusal[] = [
+const REFUSALS: readonly SettingConstraint[] = [
   { models: /^calm/, setting: "temperature", range: { min: 0, max: 1 }, because: "calm models stay calm" },
   { models: /^stern/, setting: "temperature", because: "stern models choose it themselves" },
   {
@@ -17,14 +17,14 @@ const REFUSALS: readonly Refusal[] = [
 ];
 
 /** The usual made-up plugins, with rules for `vendor`. */
-function pluginsWith(refusals: (options: object) => readonly Refusal[]): PluginLoader {
+function pluginsWith(constraints: (options: object) => readonly SettingConstraint[]): PluginLoader {
   return async (modules) => {
     const known = await loadPlugins(modules);
     return {
       ...known,
       find: (kind, name) => {
         const plugin = known.find(kind, name);
-        return plugin !== undefined && name === "vendor" ? { ...plugin, refusals } : plugin;
+        return plugin !== undefined && name === "vendor" ? { ...plugin, constraints } : plugin;
       },
     };
   };
@@ -38,10 +38,10 @@ const CREDENTIALS = `    credentials:
 async function warningsOf(
   t: TestContext,
   body: string,
-  refusals: (options: object) => readonly Refusal[] = () => REFUSALS,
+  constraints: (options: object) => readonly SettingConstraint[] = () => REFUSALS,
 ): Promise<readonly string[]> {
   const folder = folderOf(t, { "gateway.config.yaml": projectOf(`${CREDENTIALS}${body}`) });
-  const { errors, warnings } = await folder.load({ env: { KEY: "k-0001" } }, pluginsWith(refusals));
+  const { errors, warnings } = await folder.load({ env: { KEY: "k-0001" } }, pluginsWith(constraints));
   assert.deepEqual(errors.map(brief), []);
   return warnings.map((warning) => `${brief(warning)}: ${warning.message}`);
 }
@@ -102,7 +102,7 @@ test("a provider template's model counts, and a default of the project is warned
 
 test("the credential's options decide, with the plugin's defaults filled in", async (t) => {
   const seen: unknown[] = [];
-  const inEast = (options: object): readonly Refusal[] => {
+  const inEast = (options: object): readonly SettingConstraint[] => {
     seen.push(options);
     return Reflect.get(options, "region") === "east" ? REFUSALS : [];
   };

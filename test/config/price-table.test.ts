@@ -1,8 +1,8 @@
 /** The bundled price table: its shape, a few prices by heart, and how names find their row. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BUILT_IN } from "../../src/compile/builtin.ts";
 import { findPrice, PRICE_TABLE, type PriceRow } from "../../src/config/price-table.ts";
+import { BUILT_IN } from "../../src/plugins-host/builtin.ts";
 
 const rows: readonly (readonly [name: string, row: PriceRow])[] = Object.entries(PRICE_TABLE).flatMap(
   ([provider, models]) =>

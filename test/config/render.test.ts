@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { VERSION } from "../../src/base/version.ts";
-import { CODES } from "../../src/config/codes.ts";
-import type { Diagnostic } from "../../src/config/diagnostic.ts";
-import { renderGithub, renderJson, renderSarif, renderText } from "../../src/config/render.ts";
+import { CODES } from "../../src/config/report/codes.ts";
+import type { Diagnostic } from "../../src/config/report/diagnostic.ts";
+import { renderGithub, renderJson, renderSarif, renderText } from "../../src/config/report/render.ts";
 
 const ERROR: Diagnostic = {
   code: "E0107",

@@ -4,9 +4,9 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { test } from "node:test";
-import { matchesName } from "../../src/config/glob.ts";
-import { LineMask } from "../../src/config/mask.ts";
-import { renderGithub, renderJson, renderSarif, renderText } from "../../src/config/render.ts";
+import { matchesName } from "../../src/config/read/glob.ts";
+import { LineMask } from "../../src/config/report/mask.ts";
+import { renderGithub, renderJson, renderSarif, renderText } from "../../src/config/report/render.ts";
 import { verifies } from "../spec/verifies.ts";
 import { brief, type Folder, folderOf, projectOf } from "./kit.ts";
 

@@ -4,12 +4,12 @@ import { test } from "node:test";
 import { Ajv } from "ajv";
 import fc from "fast-check";
 import { pointerSegments } from "../../src/base/json-schema-engine.ts";
-import { isPlain, rulesOf } from "../../src/config/rules.ts";
+import { isPlainMap } from "../../src/config/read/tree.ts";
+import { nearestName } from "../../src/config/report/suggest.ts";
 import { configSchema } from "../../src/config/schema/config.ts";
 import { editorSchema } from "../../src/config/schema/editor.ts";
 import type { SchemaNode } from "../../src/config/schema/keywords.ts";
-import { nearestName } from "../../src/config/suggest.ts";
-import { isPlainMap } from "../../src/config/tree.ts";
+import { isPlain, rulesOf } from "../../src/config/schema/rules.ts";
 import { loadPlugins } from "./kit.ts";
 
 /** Without the gateway's bound on the time that a schema may take to compile, which a busy machine exceeds. */

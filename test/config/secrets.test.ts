@@ -1,8 +1,8 @@
 /** Secrets: written out they are reported, and neither message, frame nor report ever shows one. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isSensitiveKey, maskedLine } from "../../src/config/mask.ts";
-import { renderGithub, renderJson, renderSarif, renderText } from "../../src/config/render.ts";
+import { isSensitiveKey, maskedLine } from "../../src/config/report/mask.ts";
+import { renderGithub, renderJson, renderSarif, renderText } from "../../src/config/report/render.ts";
 import { folderOf, projectOf } from "./kit.ts";
 
 const SECRET = "sk-veryhidden-123456";

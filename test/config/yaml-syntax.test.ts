@@ -1,7 +1,7 @@
 /** One mistake in the layout of a file is one diagnostic: at the thing to change, saying what to do. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Diagnostic } from "../../src/config/diagnostic.ts";
+import type { Diagnostic } from "../../src/config/report/diagnostic.ts";
 import { folderOf, projectOf } from "./kit.ts";
 
 const HEAD = projectOf("");

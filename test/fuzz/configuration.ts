@@ -6,9 +6,9 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { loadRegistry } from "../../src/compile/registry.ts";
 import { type LoadRequest, loadConfig } from "../../src/config/load.ts";
-import { renderGithub, renderJson, renderSarif, renderText } from "../../src/config/render.ts";
+import { renderGithub, renderJson, renderSarif, renderText } from "../../src/config/report/render.ts";
+import { loadRegistry } from "../../src/plugins-host/registry.ts";
 import type { FuzzSession, FuzzTarget, SeededRandom } from "./target.ts";
 
 /** In every secret, in a form that survives slugs and lower case. */

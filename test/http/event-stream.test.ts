@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { turnEnded } from "../../src/base/turn.ts";
+import { batchEnded } from "../../src/base/batching.ts";
 import { EventStream } from "../../src/http/event-stream.ts";
 
 test("a stream listens once for a client that is behind, however much is written meanwhile", async (t) => {
@@ -28,7 +28,7 @@ test("a stream listens once for a client that is behind, however much is written
   const write = async (): Promise<boolean> => {
     written += event.length;
     stream.write(event);
-    await turnEnded();
+    await batchEnded();
     return stream.write("");
   };
   while (await write());

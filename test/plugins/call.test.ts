@@ -1,25 +1,27 @@
 /** Stage `call`: which targets are asked, in which order, what the client is told, and how streams are handed on. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { call } from "../../plugins/call.ts";
+import { call } from "../../plugins/call/index.ts";
 import type { Call } from "../../src/pipeline/call.ts";
 import {
   type Answer,
   type AnswerStream,
   type ChatChunk,
   type ChatResult,
-  failure,
   type GatewayError,
   type Hooks,
   isGatewayError,
   isPromise,
-  type Provider,
-  type ProviderFailure,
   type ProviderRequest,
-  type ProviderSink,
   type Target,
   textChunk,
 } from "../../src/plugin/index.ts";
+import {
+  failure,
+  type Provider,
+  type ProviderFailure,
+  type ProviderSink,
+} from "../../src/provider-kit/index.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { callAt, hostWith } from "../providers/stand-ins.ts";
 
@@ -30,12 +32,12 @@ const { call: run } = call.setup({}, hostWith(clock)) as Required<Hooks>;
 const GOOD: ChatResult = { id: "id-1", model: "m-1", content: "Tea.", finishReason: "stop" };
 
 function lost(about: Partial<ProviderFailure>): ProviderFailure {
-  return failure({ status: undefined, reason: "unreachable", movesOn: true, accepted: false, ...about });
+  return failure({ status: undefined, reason: "unreachable", retryable: true, accepted: false, ...about });
 }
 
 const BUSY = lost({ status: 503, reason: "overloaded" });
 const SLOW = lost({ reason: "timed out after 30000 ms" });
-const WRONG = lost({ status: 400, reason: "no such field", movesOn: false });
+const WRONG = lost({ status: 400, reason: "no such field", retryable: false });
 
 /** Plays its answers in turn, at once or as promises, and notes what it was asked. */
 function scripted(answers: readonly (ChatResult | ProviderFailure)[], late = false) {

@@ -1,7 +1,7 @@
 /** content_length: what it counts and how it words its refusals. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import contentLength from "../../plugins/content-length.ts";
+import contentLength from "../../plugins/content-length/index.ts";
 import { judgeOf } from "./guardrail-kit.ts";
 
 const { guardrail, judge, refusal } = judgeOf(contentLength, { max: 10 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import keywordBlocklist from "../../plugins/keyword-blocklist.ts";
+import keywordBlocklist from "../../plugins/keyword-blocklist/index.ts";
 import { growth, judgeOf } from "./guardrail-kit.ts";
 
 const named = (keyword: string): string => `Request blocked: keyword '${keyword}' detected in input.`;

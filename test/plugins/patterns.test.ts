@@ -1,7 +1,7 @@
 /** patterns: expressions of the configuration that block or mask. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import patterns from "../../plugins/patterns.ts";
+import patterns from "../../plugins/patterns/index.ts";
 import { testGuardrail } from "../../src/testing/index.ts";
 import { judgeOf } from "./guardrail-kit.ts";
 

@@ -4,9 +4,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 import examples from "libphonenumber-js/examples.mobile.json";
 import { type CountryCode, getExampleNumber } from "libphonenumber-js/min";
-import pii from "../../plugins/pii.ts";
-import { PII_KINDS, type PiiKind } from "../../plugins/pii-kinds.ts";
-import { DEFAULT_REGIONS } from "../../plugins/pii-phone-regions.ts";
+import pii from "../../plugins/pii/index.ts";
+import { PII_KINDS, type PiiKind } from "../../plugins/pii/kinds.ts";
+import { DEFAULT_REGIONS } from "../../plugins/pii/phone-regions.ts";
 import { growth, judgeOf } from "./guardrail-kit.ts";
 
 const { judge, masked } = judgeOf(pii, { mode: "mask" });

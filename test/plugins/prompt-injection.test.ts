@@ -1,10 +1,10 @@
 /** prompt_injection: attacks of each family, harmless texts that sound like them, and the limits of its work. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { WEIGHTS } from "../../plugins/injection-weights.ts";
-import { foldedText } from "../../plugins/plain-text.ts";
-import promptInjection from "../../plugins/prompt-injection.ts";
-import { RULES } from "../../plugins/prompt-injection-rules.ts";
+import promptInjection from "../../plugins/prompt-injection/index.ts";
+import { RULES } from "../../plugins/prompt-injection/rules.ts";
+import { WEIGHTS } from "../../plugins/prompt-injection/weights.ts";
+import { foldedText } from "../../plugins/text/plain-text.ts";
 import { growth, judgeOf } from "./guardrail-kit.ts";
 
 const { judge, refusal } = judgeOf(promptInjection, {});

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CallEnd, Exchange, Host } from "sluice/plugin";
-import record from "../../plugins/record.ts";
+import record from "../../plugins/record/index.ts";
 
 /** The line of a call that differs from a plain one in these fields. */
 async function lineOf(call: object, ended: object): Promise<Record<string, unknown>> {

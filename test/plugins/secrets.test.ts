@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { generateKeyPairSync } from "node:crypto";
 import { test } from "node:test";
-import secrets from "../../plugins/secrets.ts";
-import { SECRET_KINDS, type SecretKind } from "../../plugins/secrets-formats.ts";
+import { SECRET_KINDS, type SecretKind } from "../../plugins/secrets/formats.ts";
+import secrets from "../../plugins/secrets/index.ts";
 import { newToken } from "../../src/base/token.ts";
 import { testGuardrail } from "../../src/testing/index.ts";
 import { growth, judgeOf } from "./guardrail-kit.ts";

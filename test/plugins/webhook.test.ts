@@ -12,7 +12,7 @@ import {
   statusAnswer,
   testGuardrail,
 } from "sluice/testing";
-import webhook from "../../plugins/webhook.ts";
+import webhook from "../../plugins/webhook/index.ts";
 import { ConfigError } from "../../src/index.ts";
 import { assertAnswered, assertRefused, until } from "../spec/kit/client.ts";
 import { echoEntry } from "../spec/kit/config.ts";

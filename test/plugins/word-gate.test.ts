@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { foldedText } from "../../plugins/plain-text.ts";
-import { WordGate } from "../../plugins/word-gate.ts";
-import { trieSource } from "../../plugins/word-trie.ts";
+import { foldedText } from "../../plugins/text/plain-text.ts";
+import { WordGate } from "../../plugins/text/word-gate.ts";
+import { trieSource } from "../../plugins/text/word-trie.ts";
 
 const WORDS = [
   "so",

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { WordTree } from "../../plugins/word-tree.ts";
+import { WordTree } from "../../plugins/text/word-tree.ts";
 
 const WORDS = ["a", "act", "act as", "act as if", "actor", "as", "été", "夏 服", "c++"];
 const tree = new WordTree(WORDS.map((word) => [word, word]));

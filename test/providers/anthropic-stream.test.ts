@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { anthropic } from "../../providers/anthropic.ts";
-import { type ChatChunk, PlainEvents } from "../../src/plugin/index.ts";
+import type { ChatChunk } from "../../src/plugin/index.ts";
+import { PlainEvents } from "../../src/provider-kit/index.ts";
 import { args, blockStart, blockStop, boil, delta, end, say, start } from "./anthropic-events.ts";
 import { brief, countingHost, formatOf, streamOf } from "./chat-format.ts";
 

@@ -2,14 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { anthropic } from "../../providers/anthropic.ts";
-import {
-  type ChatResult,
-  isFailure,
-  type JsonSchema,
-  type Message,
-  type ToolChoice,
-} from "../../src/plugin/index.ts";
-import { fitSettings, refusalsOf } from "../../src/plugin/settings.ts";
+import type { ChatResult, JsonSchema, Message, ToolChoice } from "../../src/plugin/index.ts";
+import { constraintsOf, fitSettings } from "../../src/plugin/settings.ts";
+import { isFailure } from "../../src/provider-kit/index.ts";
 import { blockStart, boil, end, say, start } from "./anthropic-events.ts";
 import {
   type Asked,
@@ -96,7 +91,7 @@ test("where nobody asks for less, the most that a model writes is asked for", ()
   for (const [model, tokens] of rows) {
     assert.equal(bodyOf(format, { model })["max_tokens"], tokens, model);
     const asked = { temperature: undefined, topP: undefined, maxOutputTokens: 500_000 };
-    const { settings } = fitSettings(refusalsOf(anthropic, {}), model, asked);
+    const { settings } = fitSettings(constraintsOf(anthropic, {}), model, asked);
     assert.equal(settings.maxOutputTokens, model === "somebody-elses" ? 500_000 : tokens, model);
   }
 });
@@ -105,7 +100,7 @@ test("what models refuse of sampling is clamped or left out, by model and by ver
   const fitted = (model: string, temperature?: number, topP?: number, version?: string): unknown => {
     const options = version === undefined ? {} : { anthropic_version: version };
     const wanted = { temperature, topP, maxOutputTokens: undefined };
-    const { settings } = fitSettings(refusalsOf(anthropic, options), model, wanted);
+    const { settings } = fitSettings(constraintsOf(anthropic, options), model, wanted);
     return [settings.temperature, settings.topP];
   };
   assert.deepEqual(fitted("claude-3-7-sonnet-latest", 1.4, 0.5), [1, 0.5]);
@@ -405,25 +400,25 @@ test("an error within an answer is a failure that moves on", () => {
     format.decoder().event("error", JSON.stringify({ message: "Overloaded" }), []),
   ]) {
     assert.ok(failed !== undefined && "kind" in failed);
-    assert.deepEqual([failed.reason, failed.movesOn, failed.accepted], ["Overloaded", true, true]);
+    assert.deepEqual([failed.reason, failed.retryable, failed.accepted], ["Overloaded", true, true]);
   }
 });
 
 test("an answer that is not Anthropic's is a failure that moves on", () => {
   for (const text of ["", "<html>", "[]", "{}", '{"content":"tea"}']) {
     const failed = format.decode(text);
-    assert.ok(isFailure(failed) && failed.movesOn, text);
+    assert.ok(isFailure(failed) && failed.retryable, text);
   }
-  assert.equal(streamOf(format, ["<html>"]).failed?.movesOn, true);
+  assert.equal(streamOf(format, ["<html>"]).failed?.retryable, true);
 });
 
 test("an error status has its reason and its hint, and moves on where another may do better", () => {
   const body = { type: "error", error: { type: "authentication_error", message: "no such key" } };
   assert.equal(reasonOf(format, JSON.stringify(body), 401), "no such key");
   assert.equal(reasonOf(format, "<html>"), "no reason given");
-  const movesOn = (status: number): boolean => format.failure(status, {}, "").movesOn;
-  for (const status of [429, 500, 504, 529]) assert.equal(movesOn(status), true, `${status}`);
-  for (const status of [400, 401, 402, 403, 404, 413]) assert.equal(movesOn(status), false, `${status}`);
+  const retryable = (status: number): boolean => format.failure(status, {}, "").retryable;
+  for (const status of [429, 500, 504, 529]) assert.equal(retryable(status), true, `${status}`);
+  for (const status of [400, 401, 402, 403, 404, 413]) assert.equal(retryable(status), false, `${status}`);
   assert.equal(format.failure(529, { "retry-after": "3" }, "").retryAfterSeconds, 3);
 });
 

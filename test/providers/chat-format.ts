@@ -1,16 +1,12 @@
 /** Speaks OpenAI's chat format without a wire, for the tests of those who speak it: what goes out, what is made of what comes back. */
 import assert from "node:assert/strict";
+import type { ChatChunk, ChatResult, Host, MaybePromise, ProviderRequest } from "../../src/plugin/index.ts";
 import {
-  type ChatChunk,
-  type ChatResult,
-  type Host,
   isFailure,
-  type MaybePromise,
   type Provider,
   type ProviderFailure,
-  type ProviderRequest,
   type WireFormat,
-} from "../../src/plugin/index.ts";
+} from "../../src/provider-kit/index.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { hostWith, requestFor } from "./stand-ins.ts";
 

@@ -2,6 +2,14 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import {
+  createUpstreamClient,
+  type UpstreamCall,
+  type UpstreamClient,
+  type UpstreamError,
+  type UpstreamLimits,
+  type UpstreamOptions,
+} from "../../src/net/http1/client.ts";
+import {
   cutAnswer,
   type FakeUpstream,
   fakeUpstream,
@@ -13,14 +21,6 @@ import {
   statusAnswer,
 } from "../../src/testing/fake-upstream.ts";
 import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
-import {
-  createUpstreamClient,
-  type UpstreamCall,
-  type UpstreamClient,
-  type UpstreamError,
-  type UpstreamLimits,
-  type UpstreamOptions,
-} from "../../src/upstream/client.ts";
 
 const LIMITS: UpstreamLimits = {
   firstByteTimeoutMs: 1_000,

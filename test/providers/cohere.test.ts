@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cohere } from "../../providers/cohere.ts";
-import { type ChatResult, isFailure, type Message, type ToolChoice } from "../../src/plugin/index.ts";
+import type { ChatResult, Message, ToolChoice } from "../../src/plugin/index.ts";
+import { isFailure } from "../../src/provider-kit/index.ts";
 import { bodyOf, brief, CREDENTIAL, countingHost, formatOf, reasonOf, streamOf } from "./chat-format.ts";
 import { requestFor } from "./stand-ins.ts";
 
@@ -71,7 +72,7 @@ test("settings go out under Cohere's names", () => {
 });
 
 test("settings outside of Cohere's ranges are brought into them", () => {
-  assert.deepEqual(cohere.refusals, [
+  assert.deepEqual(cohere.constraints, [
     { setting: "temperature", range: { min: 0, max: 1 }, because: "Cohere takes 0 to 1" },
     { setting: "top_p", range: { min: 0.01, max: 0.99 }, because: "Cohere takes 0.01 to 0.99" },
   ]);
@@ -312,24 +313,24 @@ test("an error within an answer is a failure that moves on", () => {
     format.decoder().event("error", JSON.stringify({ message: error }), []),
   ]) {
     assert.ok(failed !== undefined && "kind" in failed);
-    assert.deepEqual([failed.reason, failed.movesOn], ["the model is overloaded", true]);
+    assert.deepEqual([failed.reason, failed.retryable], ["the model is overloaded", true]);
   }
 });
 
 test("an answer that is not Cohere's is a failure that moves on", () => {
   for (const text of ["", "<html>", "[]", "{}", '{"message":"tea"}']) {
     const failed = format.decode(text);
-    assert.ok(isFailure(failed) && failed.movesOn, text);
+    assert.ok(isFailure(failed) && failed.retryable, text);
   }
-  assert.equal(streamOf(format, ["<html>"]).failed?.movesOn, true);
+  assert.equal(streamOf(format, ["<html>"]).failed?.retryable, true);
 });
 
 test("an error status has its reason at the top, and a blocked token does not move on", () => {
   assert.equal(reasonOf(format, '{"id":"e-1","message":"invalid api token"}', 401), "invalid api token");
   assert.equal(reasonOf(format, "<html>"), "no reason given");
-  const movesOn = (status: number): boolean => format.failure(status, {}, "").movesOn;
-  for (const status of [429, 499, 500, 503]) assert.equal(movesOn(status), true, `${status}`);
-  for (const status of [400, 401, 422, 498]) assert.equal(movesOn(status), false, `${status}`);
+  const retryable = (status: number): boolean => format.failure(status, {}, "").retryable;
+  for (const status of [429, 499, 500, 503]) assert.equal(retryable(status), true, `${status}`);
+  for (const status of [400, 401, 422, 498]) assert.equal(retryable(status), false, `${status}`);
   assert.equal(format.failure(429, { "retry-after": "3" }, "").retryAfterSeconds, 3);
 });
 

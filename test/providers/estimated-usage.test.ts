@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
-import { addedTokens, mediaTokens } from "../../src/plugin/index.ts";
+import { addedTokens, mediaTokens } from "../../src/provider-kit/index.ts";
 import { measure, RECORDINGS, summary, table } from "./estimated-usage.ts";
 
 /** The recordings are not part of the repository: without them there is nothing to play. */

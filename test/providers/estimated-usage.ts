@@ -5,12 +5,12 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { parsedValue } from "../../src/plugin/index.ts";
+import { parsedValue } from "../../src/provider-kit/index.ts";
 import { fakeUpstream } from "../../src/testing/fake-upstream.ts";
 import { at } from "../spec/kit/at.ts";
 import { PROVIDER_KEY } from "../spec/kit/config.ts";
 import type { Closer } from "../spec/kit/gateway.ts";
-import { startWrapper } from "../wrapper/kit.ts";
+import { startWrapper } from "../surfaces/openai/kit.ts";
 import { wrapperRequest } from "./recorded-requests.ts";
 
 export const RECORDINGS = fileURLToPath(new URL("../../../shared/recordings", import.meta.url));

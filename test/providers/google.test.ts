@@ -2,15 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { google } from "../../providers/google.ts";
-import {
-  type ChatChunk,
-  type ChatResult,
-  isFailure,
-  type Message,
-  type ProviderFailure,
-  type ToolChoice,
-} from "../../src/plugin/index.ts";
-import { fitSettings, refusalsOf } from "../../src/plugin/settings.ts";
+import type { ChatChunk, ChatResult, Message, ToolChoice } from "../../src/plugin/index.ts";
+import { constraintsOf, fitSettings } from "../../src/plugin/settings.ts";
+import { isFailure, type ProviderFailure } from "../../src/provider-kit/index.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { bodyOf, brief, CREDENTIAL, formatOf, reasonOf, type Streamed } from "./chat-format.ts";
 import { hostWith, requestFor } from "./stand-ins.ts";
@@ -106,7 +100,7 @@ test("what models ignore is left out, and no more is asked for than they write",
   const fitted = (model: string): unknown => {
     const wanted = { temperature: 0.3, topP: 0.5, maxOutputTokens: 500_000 };
     const { temperature, topP, maxOutputTokens } = fitSettings(
-      refusalsOf(google, {}),
+      constraintsOf(google, {}),
       model,
       wanted,
     ).settings;
@@ -462,7 +456,7 @@ test("an error within an answer is a failure that moves on, with its status by n
         stream([said([text("Tea")]), body]).failed,
       ]) {
         assert.ok(failed !== undefined && "kind" in failed);
-        assert.deepEqual([failed.status, failed.reason, failed.movesOn], [status, "overloaded", true]);
+        assert.deepEqual([failed.status, failed.reason, failed.retryable], [status, "overloaded", true]);
       }
     }
   }
@@ -471,9 +465,9 @@ test("an error within an answer is a failure that moves on, with its status by n
 test("an answer that is not Google's is a failure that moves on", () => {
   for (const body of ["", "<html>", "[]", "{}", '{"candidates":[]}', '{"promptFeedback":{}}']) {
     const failed = format.decode(body);
-    assert.ok(isFailure(failed) && failed.movesOn, body);
+    assert.ok(isFailure(failed) && failed.retryable, body);
   }
-  assert.equal(stream(["<html>"]).failed?.movesOn, true);
+  assert.equal(stream(["<html>"]).failed?.retryable, true);
 });
 
 test("how long to wait stands in the body, and is beside the point when the day's quota is used up", () => {
@@ -489,7 +483,7 @@ test("how long to wait stands in the body, and is beside the point when the day'
   };
   const quota = (quotaId: string): object => ({ violations: [{ quotaMetric: "requests", quotaId }] });
   const failed = format.failure(429, {}, details(quota("RequestsPerMinutePerProject")));
-  assert.deepEqual([failed.reason, failed.movesOn, failed.retryAfterSeconds], ["slow down", true, 35]);
+  assert.deepEqual([failed.reason, failed.retryable, failed.retryAfterSeconds], ["slow down", true, 35]);
   assert.equal(
     format.failure(429, {}, details(quota("RequestsPerDayPerProject"))).retryAfterSeconds,
     undefined,
@@ -505,12 +499,12 @@ test("an error status has its reason, and a bad key does not move on, being a ba
     details: [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason: "API_KEY_INVALID" }],
   };
   const failed = format.failure(400, {}, JSON.stringify({ error }));
-  assert.deepEqual([failed.status, failed.reason, failed.movesOn], [400, "API key not valid.", false]);
+  assert.deepEqual([failed.status, failed.reason, failed.retryable], [400, "API key not valid.", false]);
   assert.equal(reasonOf(format, "<html>"), "no reason given");
   for (const status of [408, 409, 425, 429, 499, 500, 503])
-    assert.equal(format.failure(status, {}, "").movesOn, true, `${status}`);
+    assert.equal(format.failure(status, {}, "").retryable, true, `${status}`);
   for (const status of [401, 403, 404])
-    assert.equal(format.failure(status, {}, "").movesOn, false, `${status}`);
+    assert.equal(format.failure(status, {}, "").retryable, false, `${status}`);
 });
 
 test("whatever a field holds, an answer is read without a throw", () => {

@@ -78,7 +78,7 @@ test("an error event within a stream is a failure with the status that it names"
   };
   const failed = format.decoder().event("error", JSON.stringify({ error }), []);
   assert.deepEqual(
-    [failed?.status, failed?.reason, failed?.movesOn, failed?.accepted],
+    [failed?.status, failed?.reason, failed?.retryable, failed?.accepted],
     [400, "The call does not fit the tool.", true, true],
   );
 });
@@ -92,7 +92,7 @@ test("a stream that Groq stopped early says why", () => {
 });
 
 test("498, Groq's want of capacity, moves on; a request of the wrong kind does not", () => {
-  const moves = (status: number): boolean => format.failure(status, {}, "").movesOn;
+  const moves = (status: number): boolean => format.failure(status, {}, "").retryable;
   assert.deepEqual([498, 429, 503, 408].map(moves), [true, true, true, true]);
   assert.deepEqual([400, 413, 424, 499].map(moves), [false, false, false, true]);
 });

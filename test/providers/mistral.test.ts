@@ -70,7 +70,7 @@ test("ids of tool calls have nine letters and digits, the same for the call and 
 });
 
 test("a temperature over Mistral's range is brought into it", () => {
-  assert.deepEqual(mistral.refusals, [
+  assert.deepEqual(mistral.constraints, [
     { setting: "temperature", range: { min: 0, max: 1 }, because: "Mistral takes 0 to 1" },
   ]);
 });
@@ -151,5 +151,5 @@ test("each of the four shapes of Mistral's errors gives its reason", () => {
 test("an error of Mistral's own shape within an answer moves on", () => {
   const told = { object: "error", message: "Cup is full.", code: "3280", raw_status_code: 500 };
   const { failed } = streamOf(format, [told]);
-  assert.deepEqual([failed?.reason, failed?.movesOn], ["Cup is full.", true]);
+  assert.deepEqual([failed?.reason, failed?.retryable], ["Cup is full.", true]);
 });

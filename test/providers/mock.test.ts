@@ -2,13 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mock } from "../../providers/mock.ts";
-import {
-  type ChatResult,
-  isFailure,
-  isPromise,
-  type Provider,
-  type ProviderFailure,
-} from "../../src/plugin/index.ts";
+import { type ChatResult, isPromise } from "../../src/plugin/index.ts";
+import { isFailure, type Provider, type ProviderFailure } from "../../src/provider-kit/index.ts";
 import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { callAt, hostWith, keepingSink, requestFor } from "./stand-ins.ts";
 
@@ -68,7 +63,7 @@ test("failures come in their order, and the last entry holds from then on", () =
   const asked = provider({ fail: [500, "timeout", 400, "unreachable", "cut", "ok"] });
   const outcomes = Array.from({ length: 8 }, () => {
     const result = ask(asked);
-    return isFailure(result) ? [result.status, result.reason, result.movesOn] : "ok";
+    return isFailure(result) ? [result.status, result.reason, result.retryable] : "ok";
   });
   assert.deepEqual(outcomes, [
     [500, "scripted failure", true],
@@ -98,7 +93,7 @@ test("latency is the clock's, and a call given up waits no longer", async () => 
   x.cancel("client_gone");
   assert.equal(clock.pendingTimers(), 0);
   const givenUp = await second;
-  assert.equal(isFailure(givenUp) && !givenUp.movesOn, true);
+  assert.equal(isFailure(givenUp) && !givenUp.retryable, true);
 });
 
 test("a stream is the words of the reply in one batch, within the call", () => {

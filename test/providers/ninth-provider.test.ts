@@ -52,7 +52,7 @@ async function gatewayOn(
 test("a provider that speaks OpenAI's format is one file of fewer than 40 lines", () => {
   assert.ok(EXAMPLE.trimEnd().split("\n").length < 40);
   const imported = [...EXAMPLE.matchAll(/from "([^"]+)"/g)].map(([, name]) => name);
-  assert.deepEqual(imported, ["sluice/plugin"]);
+  assert.deepEqual(imported, ["sluice/provider"]);
 });
 
 test("it answers whole, with the credential's key and options", async (t) => {

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ollama } from "../../providers/ollama.ts";
-import { type ChatResult, isFailure, type Message } from "../../src/plugin/index.ts";
+import type { ChatResult, Message } from "../../src/plugin/index.ts";
+import { isFailure } from "../../src/provider-kit/index.ts";
 import { bodyOf, brief, CREDENTIAL, countingHost, formatOf, reasonOf, streamOf } from "./chat-format.ts";
 import { requestFor } from "./stand-ins.ts";
 
@@ -243,7 +244,7 @@ test("an error within an answer is a failure that moves on", () => {
   ]) {
     assert.ok(failed !== undefined && "kind" in failed);
     assert.deepEqual(
-      [failed.reason, failed.movesOn, failed.accepted],
+      [failed.reason, failed.retryable, failed.accepted],
       ["model runner has unexpectedly stopped", true, true],
     );
   }
@@ -252,9 +253,9 @@ test("an error within an answer is a failure that moves on", () => {
 test("an answer that is not Ollama's is a failure that moves on", () => {
   for (const text of ["", "<html>", "[]", "{}", '{"message":"tea"}']) {
     const failed = format.decode(text);
-    assert.ok(isFailure(failed) && failed.movesOn, text);
+    assert.ok(isFailure(failed) && failed.retryable, text);
   }
-  assert.equal(streamOf(format, ["<html>"]).failed?.movesOn, true);
+  assert.equal(streamOf(format, ["<html>"]).failed?.retryable, true);
 });
 
 test("the reason of an error status is what Ollama says, on either of its surfaces", () => {
@@ -262,8 +263,8 @@ test("the reason of an error status is what Ollama says, on either of its surfac
   assert.equal(reasonOf(format, '{"error":{"message":"Unauthorized","type":"api_error"}}'), "Unauthorized");
   assert.equal(reasonOf(format, "502 bad gateway"), "no reason given");
   const busy = format.failure(503, { "retry-after": "3" }, '{"error":"server busy"}');
-  assert.deepEqual([busy.movesOn, busy.retryAfterSeconds], [true, 3]);
-  assert.equal(format.failure(404, {}, "").movesOn, false);
+  assert.deepEqual([busy.retryable, busy.retryAfterSeconds], [true, 3]);
+  assert.equal(format.failure(404, {}, "").retryable, false);
 });
 
 test("whatever a field holds, an answer is read without a throw", () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ProviderRequest } from "../../src/plugin/index.ts";
-import { isFailure, openAiChat } from "../../src/plugin/index.ts";
+import { isFailure, openAiChat } from "../../src/provider-kit/index.ts";
 import {
   answerOf,
   bodyOf,
@@ -377,7 +377,7 @@ test("errors within an answer are failures that move on", () => {
   const whole = format.decode(JSON.stringify({ error }));
   for (const failed of [isFailure(whole) ? whole : undefined, streamOf(format, [{ error }]).failed]) {
     assert.equal(failed?.reason, "The server had an error");
-    assert.deepEqual([failed?.status, failed?.movesOn, failed?.accepted], [undefined, true, true]);
+    assert.deepEqual([failed?.status, failed?.retryable, failed?.accepted], [undefined, true, true]);
   }
   assert.equal(format.decoder().event("error", '{"message":"bare"}', [])?.reason, "bare");
   const status = (about: object): unknown =>
@@ -392,7 +392,7 @@ test("an answer without choices is of no use, whatever its status", () => {
   for (const text of ['{"id":"a","choices":[]}', '{"id":"a"}', '{"choices":[{}]}']) {
     const answer = format.decode(text);
     assert.ok(isFailure(answer));
-    assert.deepEqual([answer.reason, answer.movesOn], ["the answer has no choices", true]);
+    assert.deepEqual([answer.reason, answer.retryable], ["the answer has no choices", true]);
   }
 });
 

@@ -10,9 +10,9 @@ const tools = [{ name: "boil" }];
 
 /** Settings that a model refuses, given the options of its credential. */
 function refused(model: string, options: { readonly reasoning_effort?: string } = {}): string[] {
-  assert.ok(typeof openai.refusals === "function");
+  assert.ok(typeof openai.constraints === "function");
   return openai
-    .refusals(options)
+    .constraints(options)
     .filter(({ models }) => models?.test(model) ?? true)
     .map(({ setting }) => setting);
 }

@@ -13,7 +13,7 @@ import { at } from "../spec/kit/at.ts";
 import { PROJECT, PROVIDER_KEY } from "../spec/kit/config.ts";
 import type { Closer } from "../spec/kit/gateway.ts";
 import { verifies } from "../spec/verifies.ts";
-import { startWrapper } from "../wrapper/kit.ts";
+import { startWrapper } from "../surfaces/openai/kit.ts";
 
 const FOLDER = fileURLToPath(new URL("../../../shared/recordings", import.meta.url));
 

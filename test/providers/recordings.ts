@@ -6,7 +6,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { parsedValue } from "../../src/plugin/index.ts";
+import { parsedValue } from "../../src/provider-kit/index.ts";
 import {
   cutAnswer,
   type FakeUpstream,

@@ -1,16 +1,9 @@
 /** What providers and stage `call` are handed in their tests: a real call, and a host with nothing behind it. */
 import { ByteBudget } from "../../src/base/byte-budget.ts";
 import { Call } from "../../src/pipeline/call.ts";
-import type {
-  ChatChunk,
-  Clock,
-  Host,
-  Message,
-  ProviderFailure,
-  ProviderRequest,
-  ProviderSink,
-} from "../../src/plugin/index.ts";
-import { memoryStore } from "../../src/state/memory.ts";
+import type { ChatChunk, Clock, Host, Message, ProviderRequest } from "../../src/plugin/index.ts";
+import type { ProviderFailure, ProviderSink } from "../../src/provider-kit/index.ts";
+import { memoryStore } from "../../src/state/memory/memory.ts";
 
 /** A call as it stands when stage `call` is reached. `cancel` it as the core would. */
 export function callAt(

@@ -7,9 +7,9 @@ import { google } from "../../providers/google.ts";
 import { mistral } from "../../providers/mistral.ts";
 import { ollama } from "../../providers/ollama.ts";
 import { openai } from "../../providers/openai.ts";
-import type { ProviderSink, WireFormat } from "../../src/plugin/index.ts";
+import type { UpstreamClient, UpstreamHandler } from "../../src/net/http1/client.ts";
+import type { ProviderSink, WireFormat } from "../../src/provider-kit/index.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
-import type { UpstreamClient, UpstreamHandler } from "../../src/upstream/client.ts";
 import { wireProvider } from "../../src/upstream/wire.ts";
 import { callAt, hostWith } from "./stand-ins.ts";
 

@@ -34,7 +34,7 @@ test("Together is asked in its own words", async () => {
 });
 
 test("a temperature over Together's range is brought into it", () => {
-  assert.deepEqual(together.refusals, [
+  assert.deepEqual(together.constraints, [
     { setting: "temperature", range: { min: 0, max: 1 }, because: "Together takes 0 to 1" },
   ]);
 });

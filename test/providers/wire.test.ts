@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { openai } from "../../providers/openai.ts";
-import { isFailure, type Provider, type ProviderFailure, type WireFormat } from "../../src/plugin/index.ts";
+import { createUpstreamClient } from "../../src/net/http1/client.ts";
+import {
+  isFailure,
+  type Provider,
+  type ProviderFailure,
+  type WireFormat,
+} from "../../src/provider-kit/index.ts";
 import {
   cutAnswer,
   type FakeUpstream,
@@ -18,7 +24,6 @@ import {
   statusAnswer,
 } from "../../src/testing/fake-upstream.ts";
 import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
-import { createUpstreamClient } from "../../src/upstream/client.ts";
 import { wireProvider } from "../../src/upstream/wire.ts";
 import { callAt, hostWith, keepingSink, requestFor } from "./stand-ins.ts";
 
@@ -60,8 +65,8 @@ async function failed(provider: Provider, clock: VirtualClock): Promise<Partial<
 /** What a failure says, without its cause. */
 function said(failed: ProviderFailure | undefined): Partial<ProviderFailure> {
   assert.ok(failed !== undefined, "it should have failed");
-  const { status, reason, movesOn, accepted } = failed;
-  return { status, reason, movesOn, accepted };
+  const { status, reason, retryable, accepted } = failed;
+  return { status, reason, retryable, accepted };
 }
 
 function streaming(provider: Provider, clock: VirtualClock) {
@@ -99,7 +104,7 @@ test("an answer in many reads is put together", async (t) => {
 
 test("statuses that another target may better move on, others do not", async (t) => {
   const { provider, upstream, clock } = await bench(t);
-  const moves: [status: number, movesOn: boolean][] = [
+  const moves: [status: number, retryable: boolean][] = [
     [300, false],
     [400, false],
     [401, false],
@@ -112,11 +117,11 @@ test("statuses that another target may better move on, others do not", async (t)
     [529, true],
   ];
   for (const [status] of moves) upstream.answer(statusAnswer(status, { error: { message: "not today" } }));
-  for (const [status, movesOn] of moves) {
+  for (const [status, retryable] of moves) {
     assert.deepEqual(await failed(provider, clock), {
       status,
       reason: "not today",
-      movesOn,
+      retryable,
       accepted: false,
     });
   }
@@ -127,15 +132,15 @@ test("a 200 that is not the provider's JSON moves on and counts as accepted", as
   const bodies = ["<html>hello</html>", "", "[]", "{}", '{"choices":[]}', '{"error":{"message":"oh"}}'];
   for (const body of bodies) upstream.answer(jsonAnswer(body));
   for (const body of bodies) {
-    const { status, movesOn, accepted } = await failed(provider, clock);
-    assert.deepEqual([status, movesOn, accepted], [200, true, true], body);
+    const { status, retryable, accepted } = await failed(provider, clock);
+    assert.deepEqual([status, retryable, accepted], [200, true, true], body);
   }
 });
 
 test("network failures and time-outs move on", async (t) => {
   const { provider, upstream, clock } = await bench(t);
   upstream.answer(hangUpAnswer(), garbageAnswer(), stallAnswer());
-  const gone = { status: undefined, movesOn: true, accepted: false };
+  const gone = { status: undefined, retryable: true, accepted: false };
   assert.deepEqual(await failed(provider, clock), { ...gone, reason: "unreachable" });
   assert.deepEqual(await failed(provider, clock), { ...gone, reason: "answered with malformed HTTP" });
   const late = failed(provider, clock);
@@ -152,7 +157,7 @@ test("a body that breaks off shows the status that had come", async (t) => {
   await broken.write('{"id":');
   await broken.hangUp();
   const reason = "connection lost before the answer was complete";
-  assert.deepEqual(await result, { status: 200, reason, movesOn: true, accepted: true });
+  assert.deepEqual(await result, { status: 200, reason, retryable: true, accepted: true });
 });
 
 test("a stream that falls silent is a time-out of a call that was accepted", async (t) => {
@@ -166,7 +171,7 @@ test("a stream that falls silent is a time-out of a call that was accepted", asy
   clock.advance(59_999);
   assert.equal(clock.pendingTimers(), 1);
   clock.advance(1);
-  const expected = { status: undefined, reason: "timed out after 60000 ms", movesOn: true, accepted: true };
+  const expected = { status: undefined, reason: "timed out after 60000 ms", retryable: true, accepted: true };
   assert.deepEqual(said(await sink.over), expected);
 });
 
@@ -190,7 +195,7 @@ test("a call that is given up settles without moving on, and its connection ends
   await stream.closed;
   const settled = await result;
   assert.ok(isFailure(settled));
-  assert.equal(settled.movesOn, false);
+  assert.equal(settled.retryable, false);
   assert.equal(clock.pendingTimers(), 0);
 });
 
@@ -238,7 +243,7 @@ test("a stream that ends without the completion signal is a failure, marker or n
     upstream.answer(sseAnswer(events));
     const { sink } = streaming(provider, clock);
     const reason = events.length > 0 ? "the answer broke off" : "an empty answer came in place of a stream";
-    const expected = { status: 200, reason, movesOn: true, accepted: true };
+    const expected = { status: 200, reason, retryable: true, accepted: true };
     assert.deepEqual(said(await sink.over), expected);
   }
 });
@@ -269,7 +274,7 @@ test("an error within a stream comes after the text before it, and ends the conn
   const [role, text] = openAiEvents("It ");
   for (const event of [role, text]) await stream.send(event);
   await stream.send({ error: { message: `overloaded (${KEY})`, type: "server_error" } });
-  const expected = { status: 200, reason: "overloaded ([redacted])", movesOn: true, accepted: true };
+  const expected = { status: 200, reason: "overloaded ([redacted])", retryable: true, accepted: true };
   assert.deepEqual(said(await sink.over), expected);
   assert.equal(sink.text(), "It ");
   await stream.closed;
@@ -280,7 +285,7 @@ test("events that are not JSON, or too large, fail the stream", async (t) => {
   upstream.answer(sseAnswer(["{"]), sseAnswer(["x".repeat(16 * 1024 * 1024 + 1)]));
   for (const reason of ["an event of the answer is not JSON", "an event of the answer is too large"]) {
     const { sink } = streaming(provider, clock);
-    assert.deepEqual(said(await sink.over), { status: 200, reason, movesOn: true, accepted: true });
+    assert.deepEqual(said(await sink.over), { status: 200, reason, retryable: true, accepted: true });
   }
 });
 
@@ -289,7 +294,7 @@ test("an error status instead of a stream is read as one", async (t) => {
   upstream.answer(statusAnswer(429, { error: { message: "slow down" } }, { "retry-after": "7" }));
   const { sink } = streaming(provider, clock);
   const result = await sink.over;
-  assert.deepEqual(said(result), { status: 429, reason: "slow down", movesOn: true, accepted: false });
+  assert.deepEqual(said(result), { status: 429, reason: "slow down", retryable: true, accepted: false });
   assert.equal(result?.retryAfterSeconds, 7);
   assert.deepEqual(sink.begun, []);
 });

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import type { Reservation, StateStore } from "../../src/plugin/index.ts";
 import { isPromise, type OpenSession } from "../../src/plugin/index.ts";
-import { memoryStore } from "../../src/state/memory.ts";
+import { memoryStore } from "../../src/state/memory/memory.ts";
 import { HOUR_MS, MINUTE_MS, rate, spend } from "../../src/testing/store-claims.ts";
 import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { countingRandom } from "../state/counting-random.ts";

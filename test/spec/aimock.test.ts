@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { LLMock } from "@copilotkit/aimock";
 import { monthOf } from "../../src/base/month.ts";
 import { VENDORS, type VendorKey } from "../providers/vendors.ts";
-import { KETTLE, UNDER } from "../wrapper/imitation.ts";
+import { KETTLE, UNDER } from "../surfaces/openai/imitation.ts";
 import { assertAnswered, assertRefused, at, until } from "./kit/client.ts";
 import { PROJECT } from "./kit/config.ts";
 import { chunksOf, textOf } from "./kit/event-stream.ts";

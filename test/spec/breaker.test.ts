@@ -126,7 +126,7 @@ const OBEDIENT = `export default { api: 1, kind: "provider", name: "obedient", d
   setup() { return {
     complete(request) {
       const text = request.messages.at(-1).content;
-      if (text === "fail") return { kind: "failure", status: 503, reason: "no", movesOn: true, accepted: false };
+      if (text === "fail") return { kind: "failure", status: 503, reason: "no", retryable: true, accepted: false };
       if (text === "throw") throw new Error("a bug of the provider");
       if (text === "hang") return new Promise(() => {});
       return { id: "1", model: "m", content: "Back.", finishReason: "stop" };

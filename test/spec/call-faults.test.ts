@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { CALLER, proxied, startProxy } from "../proxy/kit.ts";
-import { rawUpstream } from "../upstream/raw-upstream.ts";
+import { rawUpstream } from "../net/http1/raw-upstream.ts";
+import { CALLER, proxied, startProxy } from "../surfaces/proxy/kit.ts";
 import { assertAnswered, until } from "./kit/client.ts";
 import { PROJECT, TOKENS } from "./kit/config.ts";
 import { textOf } from "./kit/event-stream.ts";

@@ -1,7 +1,7 @@
 /** What a configuration is checked for: keys, ranges, cross-references; and its defaults. */
 import assert from "node:assert/strict";
 import { numericId } from "../../src/base/ids.ts";
-import { renderText } from "../../src/config/render.ts";
+import { renderText } from "../../src/config/report/render.ts";
 import { type ConfigParts, echoEntry, endpointEntry, hashOf, PROJECT } from "./kit/config.ts";
 import { fileOf, loaded, loadFiles, refused } from "./kit/load.ts";
 import { verifies } from "./verifies.ts";

@@ -1,7 +1,7 @@
 /** The mock provider shows what a real one would be given: an edited prompt is visible, and embeddings are answered. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startWrapper } from "../wrapper/kit.ts";
+import { startWrapper } from "../surfaces/openai/kit.ts";
 import { assertAnswered, at } from "./kit/client.ts";
 import { startGateway } from "./kit/gateway.ts";
 

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { configSaying } from "../reload/kit.ts";
+import { configSaying } from "../gateway/kit.ts";
 import { PROJECT, TOKENS } from "./kit/config.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

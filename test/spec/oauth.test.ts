@@ -10,7 +10,7 @@ import {
   stallAnswer,
   statusAnswer,
 } from "../../src/testing/fake-upstream.ts";
-import { CALLER, exchange, proxied, startProxy } from "../proxy/kit.ts";
+import { CALLER, exchange, proxied, startProxy } from "../surfaces/proxy/kit.ts";
 import { type Answer, assertRefused, at, until } from "./kit/client.ts";
 import { PROJECT } from "./kit/config.ts";
 import type { Closer, Harness } from "./kit/gateway.ts";

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { monthOf } from "../../src/base/month.ts";
 import { fakeUpstream, type ScriptedAnswer } from "../../src/testing/fake-upstream.ts";
-import { startWrapper } from "../wrapper/kit.ts";
+import { startWrapper } from "../surfaces/openai/kit.ts";
 import { PROJECT, PROVIDER_KEY } from "./kit/config.ts";
 import type { Closer } from "./kit/gateway.ts";
 import { fileOf, loaded } from "./kit/load.ts";

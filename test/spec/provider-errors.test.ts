@@ -1,6 +1,7 @@
 /** What clients and operators are told of a provider's errors: retries, waits, codes, causes; and who is asked next. */
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
+import { connectionCause } from "../../src/net/http1/connection-cause.ts";
 import {
   fakeUpstream,
   hangUpAnswer,
@@ -8,7 +9,6 @@ import {
   sseAnswer,
   statusAnswer,
 } from "../../src/testing/fake-upstream.ts";
-import { connectionCause } from "../../src/upstream/connection-cause.ts";
 import { assertAnswered, assertRefused, at, until } from "./kit/client.ts";
 import { type Closer, type Harness, startGateway } from "./kit/gateway.ts";
 import { chunk, completion } from "./kit/provider.ts";

@@ -3,8 +3,16 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request, type ServerResponse } from "node:http";
 import { connect } from "node:net";
-import { CALLER, exchange, head, proxied, proxyParts, startProxy, upstreamOf } from "../proxy/kit.ts";
-import { rawUpstream } from "../upstream/raw-upstream.ts";
+import { rawUpstream } from "../net/http1/raw-upstream.ts";
+import {
+  CALLER,
+  exchange,
+  head,
+  proxied,
+  proxyParts,
+  startProxy,
+  upstreamOf,
+} from "../surfaces/proxy/kit.ts";
 import { assertRefused, at, until } from "./kit/client.ts";
 import type { Closer, Harness } from "./kit/gateway.ts";
 import { verifies } from "./verifies.ts";

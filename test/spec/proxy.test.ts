@@ -9,7 +9,7 @@ import {
   stallAnswer,
   statusAnswer,
 } from "../../src/testing/fake-upstream.ts";
-import { CALLER, head, type ProxyParts, proxied, startProxy, upstreamOf } from "../proxy/kit.ts";
+import { CALLER, head, type ProxyParts, proxied, startProxy, upstreamOf } from "../surfaces/proxy/kit.ts";
 import { assertRefused, at, until } from "./kit/client.ts";
 import { hashOf, PROJECT, TOKENS } from "./kit/config.ts";
 import { type Closer, type Harness, startGateway } from "./kit/gateway.ts";

@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { reloadText } from "../../src/cli/start.ts";
-import { DEMO_TOKEN_HASH } from "../../src/config/demo-token.ts";
+import { DEMO_TOKEN_HASH } from "../../src/config/check/demo-token.ts";
 import { createGateway, type ReloadOutcome } from "../../src/index.ts";
 import { assertAnswered, assertRefused, at, until } from "./kit/client.ts";
 import { configOf, echoEntry, hashOf } from "./kit/config.ts";

@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { ConfigRoot } from "../../src/config/root.ts";
-import { openSources, Source, type Sources } from "../../src/config/source.ts";
+import { ConfigRoot } from "../../src/config/read/root.ts";
+import { openSources, Source, type Sources } from "../../src/config/read/source.ts";
 import { GitLocks } from "../../src/gateway/git-lock.ts";
 import { SteadyLoads } from "../../src/gateway/steady-load.ts";
 import { assertAnswered, until } from "./kit/client.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { monthOf } from "../../src/base/month.ts";
 import { jsonAnswer, sseAnswer } from "../../src/testing/fake-upstream.ts";
-import { startWrapper } from "../wrapper/kit.ts";
+import { startWrapper } from "../surfaces/openai/kit.ts";
 import { assertAnswered, assertRefused, until } from "./kit/client.ts";
 import { PROJECT } from "./kit/config.ts";
 import { type Harness, startGateway } from "./kit/gateway.ts";

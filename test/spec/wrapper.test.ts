@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { jsonAnswer, sseAnswer } from "../../src/testing/fake-upstream.ts";
-import { assertChunks, assertCompletion, BASE, HELLO, startWrapper } from "../wrapper/kit.ts";
+import { assertChunks, assertCompletion, BASE, HELLO, startWrapper } from "../surfaces/openai/kit.ts";
 import { assertRefused, at, until } from "./kit/client.ts";
 import { hashOf, OTHER_PROJECT, PROJECT, TOKENS } from "./kit/config.ts";
 import { textOf } from "./kit/event-stream.ts";

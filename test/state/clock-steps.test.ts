@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StateStore } from "../../src/plugin/index.ts";
-import { memoryStore } from "../../src/state/memory.ts";
+import { memoryStore } from "../../src/state/memory/memory.ts";
 import { HOUR_MS, MINUTE_MS, rate, spend } from "../../src/testing/store-claims.ts";
 import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { verifies } from "../spec/verifies.ts";

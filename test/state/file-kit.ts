@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Logger, StateStore } from "../../src/plugin/index.ts";
-import { type FileStoreOptions, fileStore } from "../../src/state/file.ts";
+import { type FileStoreOptions, fileStore } from "../../src/state/file/file.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { countingRandom } from "./counting-random.ts";
 

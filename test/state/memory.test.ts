@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isPromise } from "../../src/plugin/index.ts";
-import { memoryStore } from "../../src/state/memory.ts";
+import { memoryStore } from "../../src/state/memory/memory.ts";
 import { rate, spend } from "../../src/testing/store-claims.ts";
 import { storeConformance } from "../../src/testing/store-conformance.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monthOf } from "../../src/base/month.ts";
 import type { Override, Reservation, StateStore } from "../../src/plugin/index.ts";
-import type { RedisStoreOptions } from "../../src/state/redis.ts";
+import type { RedisStoreOptions } from "../../src/state/redis/redis.ts";
 import { rate, spend } from "../../src/testing/store-claims.ts";
 import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { ask, listeningLog, openStore, redisTests } from "./redis-server.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { monthOf } from "../../src/base/month.ts";
 import type { Reservation, StateStore } from "../../src/plugin/index.ts";
-import type { RedisStoreOptions } from "../../src/state/redis.ts";
+import type { RedisStoreOptions } from "../../src/state/redis/redis.ts";
 import { rate, spend } from "../../src/testing/store-claims.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { type CuttingProxy, cuttingProxy } from "./redis-proxy.ts";

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import type { AuditRecord, Logger, Random, StateStore } from "../../src/plugin/index.ts";
 import type { LedgerMetrics } from "../../src/state/redis/ledger.ts";
-import { type RedisStoreOptions, redisStore } from "../../src/state/redis.ts";
+import { type RedisStoreOptions, redisStore } from "../../src/state/redis/redis.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 
 const isThere = spawnSync("redis-server", ["--version"]).status === 0;

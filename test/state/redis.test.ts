@@ -1,6 +1,6 @@
 /** The redis store: the promises of every store. On the test's clock, since a server's cannot be turned. */
 import { after, before, describe } from "node:test";
-import { redisStore } from "../../src/state/redis.ts";
+import { redisStore } from "../../src/state/redis/redis.ts";
 import { storeConformance } from "../../src/testing/store-conformance.ts";
 import { countingRandom } from "./counting-random.ts";
 import { listeningLog, type RedisServer, skipWithoutRedis, startRedis } from "./redis-server.ts";

@@ -1,6 +1,6 @@
 /** What is in the journal before anything of the same turn of the event loop goes out. */
 import assert from "node:assert/strict";
-import { turnEnded, workInTurn, writeInTurn } from "../../src/base/turn.ts";
+import { batchEnded, flushInBatch, processInBatch } from "../../src/base/batching.ts";
 import { rate, spend } from "../../src/testing/store-claims.ts";
 import { verifies } from "../spec/verifies.ts";
 import { openFileStore } from "./file-kit.ts";
@@ -15,12 +15,12 @@ verifies(
     const store = await openFileStore({ files: disk, directory: "state" });
     const journal = (): string => [...disk.contents.values()].join("");
     let sent = "";
-    workInTurn(() => {
+    processInBatch(() => {
       void store.admit("call-1", [rate("minute", 9), spend("budget", 40)]);
       void store.audit.append([auditRecordOf(1)]);
-      writeInTurn(() => (sent = journal()));
+      flushInBatch(() => (sent = journal()));
     });
-    await turnEnded();
+    await batchEnded();
     assert.match(sent, /"callId":"call-1"/);
     assert.match(sent, /"target":"token 1"/);
     await store.close();

@@ -14,47 +14,50 @@ interface Wall {
   readonly types?: readonly string[];
 }
 
-/** Folders of src. `plugin` and `base` are open to all but each other. */
+/** The public packages and what needs nothing else: open to every folder. */
+const PUBLIC = ["plugin", "provider-kit", "base"];
+
+/** Folders of src. Files at its root (main, index) put the rest together. */
 const WALLS: Readonly<Record<string, Wall>> = {
   plugin: { values: [] },
+  "provider-kit": { values: ["plugin"] },
   base: { values: [], types: ["plugin"] },
-  "plugin-guard": { values: ["plugin", "base"] },
-  config: { values: ["plugin", "base"] },
-  upstream: { values: ["plugin", "base"] },
-  state: { values: ["plugin", "base"] },
-  record: { values: ["plugin", "base"] },
-  "plugins-host": { values: ["plugin", "base"], types: ["config"] },
-  // A plugin is tested by the machinery that will run it.
-  testing: { values: ["plugin", "base", "upstream", "state", "compile"] },
-  compile: {
-    values: ["plugin", "base", "plugin-guard", "config", "upstream", "state", "record", "plugins-host"],
+  "plugin-guard": { values: PUBLIC },
+  config: { values: PUBLIC },
+  net: { values: PUBLIC },
+  state: { values: PUBLIC },
+  telemetry: { values: PUBLIC },
+  audit: { values: PUBLIC },
+  webhooks: { values: [...PUBLIC, "net", "audit"], types: ["telemetry"] },
+  upstream: { values: [...PUBLIC, "net"] },
+  guardrails: { values: PUBLIC, types: ["config"] },
+  "plugins-host": {
+    values: [...PUBLIC, "plugin-guard", "config", "state"],
+    types: ["audit", "net"],
   },
-  pipeline: { values: ["plugin", "base", "plugin-guard"], types: ["compile", "state"] },
-  http: { values: ["plugin", "base"] },
+  compile: {
+    values: [...PUBLIC, "plugin-guard", "config", "net", "upstream", "guardrails", "plugins-host"],
+  },
+  // A plugin is tested by the machinery that will run it.
+  testing: { values: [...PUBLIC, "net", "state", "guardrails", "plugins-host"] },
+  pipeline: { values: [...PUBLIC, "plugin-guard"], types: ["compile", "state"] },
+  http: { values: PUBLIC },
   surfaces: {
-    values: ["plugin", "base", "http", "pipeline", "state", "record"],
-    types: ["compile", "config"],
+    values: [...PUBLIC, "http", "pipeline", "state", "audit"],
+    types: ["compile", "config", "webhooks", "telemetry"],
   },
   gateway: {
     values: [
-      "plugin",
-      "base",
-      "plugin-guard",
-      "config",
-      "upstream",
-      "state",
-      "record",
-      "compile",
-      "pipeline",
-      "http",
-      "surfaces",
+      ...PUBLIC,
+      ...["plugin-guard", "config", "net", "upstream", "state", "telemetry", "audit", "webhooks"],
+      ...["guardrails", "plugins-host", "compile", "pipeline", "http", "surfaces"],
     ],
   },
-  cli: { values: ["plugin", "base", "config", "state", "gateway"] },
+  cli: { values: [...PUBLIC, "config", "state", "gateway"] },
 };
 
-/** Surfaces know nothing of each other; what they share are files of other names beside them (health is on both listeners). */
-const SURFACES = ["chat", "listing", "wrapper", "proxy", "mcp", "control", "admin", "console"];
+/** Surfaces know nothing of each other. What they share is beside their folders; `jsonrpc` is a protocol, no surface. */
+const SURFACES = ["chat", "openai", "proxy", "mcp", "control", "admin"];
 
 /** What plugins and providers get from the host, and may not take for themselves. */
 const REACHING =
@@ -92,13 +95,14 @@ export const importWalls: Check = ({ path, text }) => {
 
 function mayImport(path: string, { from, typesOnly }: Import): boolean {
   const [top = "", folder = ""] = path.split("/");
-  if (top === "plugins") return ownDoor(from, /^\.\/[a-z0-9-]+\.ts$/);
+  if (top === "plugins") return ownDoor(from, /^\.\/[a-z0-9-]+\.ts$|^\.\.\/text\/[a-z0-9-]+\.ts$/);
   if (top === "providers")
     return ownDoor(from, path.startsWith("providers/wire/") ? /^\.\/[a-z0-9-]+\.ts$/ : /^\.\/wire\//);
-  if (path.startsWith("examples/plugins/")) return from === "sluice/plugin" || from.startsWith("./");
+  if (path.startsWith("examples/plugins/"))
+    return /^sluice\/(?:plugin|provider)$/.test(from) || from.startsWith("./");
   if (top !== "src" || !from.startsWith(".")) return true;
   const target = resolved(path, from);
-  if (/^(?:plugins|providers)\//.test(target)) return path === "src/compile/builtin.ts";
+  if (/^(?:plugins|providers)\//.test(target)) return path === "src/plugins-host/builtin.ts";
   const [, into = ""] = target.split("/");
   const wall = WALLS[folder];
   // Files at the root of src (main, index) put the rest together.
@@ -110,6 +114,7 @@ function mayImport(path: string, { from, typesOnly }: Import): boolean {
 function ownDoor(from: string, siblings: RegExp): boolean {
   return (
     from === "sluice/plugin" ||
+    from === "sluice/provider" ||
     siblings.test(from) ||
     PURE_BUILTINS.includes(from) ||
     PLUGIN_PACKAGES.includes(from)
@@ -117,8 +122,10 @@ function ownDoor(from: string, siblings: RegExp): boolean {
 }
 
 function betweenSurfaces(path: string, target: string): boolean {
-  const surfaceOf = (file: string): string => file.slice(file.lastIndexOf("/") + 1, -".ts".length);
-  return SURFACES.includes(surfaceOf(path)) && SURFACES.includes(surfaceOf(target));
+  const surfaceOf = (file: string): string => file.split("/")[2] ?? "";
+  const from = surfaceOf(path);
+  const to = surfaceOf(target);
+  return from !== to && SURFACES.includes(from) && SURFACES.includes(to);
 }
 
 function resolved(path: string, from: string): string {

@@ -6,7 +6,7 @@ export const provider: Template = {
   plugin: ({
     name,
   }) => `/** A vendor that speaks OpenAI's format. Only translation: sockets and timeouts are the gateway's. */
-import { defineProvider, openAiChat } from "sluice/plugin";
+import { defineProvider, openAiChat } from "sluice/provider";
 
 interface Options {
   readonly region?: string;
@@ -35,7 +35,8 @@ export default defineProvider<Options>({
   }) => `/** What goes over the wire and what is made of the answer, without a wire. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isFailure, type ProviderRequest, type WireFormat } from "sluice/plugin";
+import { type ProviderRequest } from "sluice/plugin";
+import { isFailure, type WireFormat } from "sluice/provider";
 import { testHost } from "sluice/testing";
 import ${variable} from "./${name}.ts";
 

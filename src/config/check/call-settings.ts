@@ -1,9 +1,14 @@
 /** What endpoints and aliases share: the choice of provider, failover, budget, guardrails. */
 
-import type { FilledCallSettings, FilledCredential, FilledProject, FilledTemplate } from "../filled.ts";
 import type { KnownPlugin } from "../plugins.ts";
-import { listed, nearestOf } from "../suggest.ts";
-import type { Spot } from "../tree.ts";
+import type { Spot } from "../read/tree.ts";
+import { listed, nearestOf } from "../report/suggest.ts";
+import type {
+  FilledCallSettings,
+  FilledCredential,
+  FilledProject,
+  FilledTemplate,
+} from "../schema/filled.ts";
 import { type Check, each, isAbsent, reportUnknownPlugin, under } from "./context.ts";
 import { checkModelSettings } from "./model-settings.ts";
 import { checkGuardrails } from "./options.ts";

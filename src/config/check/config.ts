@@ -1,12 +1,12 @@
 /** All checks that a schema cannot make: what refers to what, what may stand once, what needs what. */
 
 import type { JsonSchema } from "../../plugin/index.ts";
-import { DEMO_TOKEN_HASH, isLoopback } from "../demo-token.ts";
-import type { FilledProject } from "../filled.ts";
+import { Source } from "../read/source.ts";
+import { isPlainMap, type Spot } from "../read/tree.ts";
+import type { FilledProject } from "../schema/filled.ts";
 import { DRIVERS } from "../schema/gateway.ts";
-import { Source } from "../source.ts";
-import { isPlainMap, type Spot } from "../tree.ts";
 import { type Check, each, Registry, reportUnknownPlugin, under } from "./context.ts";
+import { DEMO_TOKEN_HASH, isLoopback } from "./demo-token.ts";
 import { checkAllowed, checkCleartext, checkTrustedProxies } from "./network.ts";
 import { checkOptions } from "./options.ts";
 import { checkPriceEntries } from "./price-entries.ts";

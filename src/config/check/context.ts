@@ -1,12 +1,13 @@
 /** What the checks share: the filled configuration, who knows plugins, and one way to report. */
-import type { Code } from "../codes.ts";
-import type { DetailsOf } from "../diagnostic.ts";
-import type { FilledConfig } from "../filled.ts";
+
 import type { PluginKind, PluginLookup } from "../plugins.ts";
-import type { Sources } from "../source.ts";
-import { nearestName } from "../suggest.ts";
-import type { Key, Spot } from "../tree.ts";
-import type { Validation } from "../validate.ts";
+import type { Sources } from "../read/source.ts";
+import type { Key, Spot } from "../read/tree.ts";
+import type { Code } from "../report/codes.ts";
+import type { DetailsOf } from "../report/diagnostic.ts";
+import { nearestName } from "../report/suggest.ts";
+import type { FilledConfig } from "../schema/filled.ts";
+import type { Validation } from "./validate.ts";
 
 export interface Check extends Validation {
   readonly config: FilledConfig;

@@ -1,14 +1,14 @@
 /** Endpoints: slugs, templates, schemas. */
 import { compileSchema, malformation, refusedPattern, type SchemaRefusal } from "../../base/json-schema.ts";
 import type { JsonSchema } from "../../plugin/index.ts";
-import type { FilledEndpoint } from "../filled.ts";
-import { isPlain } from "../rules.ts";
+import { isPlainMap, type Spot } from "../read/tree.ts";
+import type { FilledEndpoint } from "../schema/filled.ts";
+import { isPlain } from "../schema/rules.ts";
 import { RESERVED_SLUGS, slugOf } from "../slug.ts";
-import { isPlainMap, type Spot } from "../tree.ts";
-import { spotAt } from "../validate.ts";
 import { checkCallSettings, type ProjectNames } from "./call-settings.ts";
 import { type Check, type Registry, under } from "./context.ts";
 import { checkStages } from "./options.ts";
+import { spotAt } from "./validate.ts";
 
 const INPUT_PLACEHOLDER = /\{\{\s*input\s*\}\}/;
 

@@ -1,9 +1,9 @@
 /** Settings that a model refuses: the gateway will leave them out or clamp them, so whoever set them is told at load. */
 import { type Adjustment, adjustmentText, fitSettings } from "../../plugin/settings.ts";
-import { fill } from "../defaults.ts";
-import type { FilledCallSettings } from "../filled.ts";
 import type { KnownPlugin } from "../plugins.ts";
-import { isPlainMap, type Spot } from "../tree.ts";
+import { isPlainMap, type Spot } from "../read/tree.ts";
+import { fill } from "../schema/defaults.ts";
+import type { FilledCallSettings } from "../schema/filled.ts";
 import type { ProjectNames } from "./call-settings.ts";
 import { type Check, under } from "./context.ts";
 import { type ChosenTarget, chosenTargets } from "./targets.ts";
@@ -30,7 +30,7 @@ function adjustmentsFor(
   { temperature, top_p, max_output_tokens: maxOutputTokens }: FilledCallSettings,
 ): readonly Adjustment[] {
   const plugin = check.plugins.find("provider", provider);
-  if (plugin?.refusals === undefined) return [];
+  if (plugin?.constraints === undefined) return [];
   const wanted = {
     temperature: temperature ?? undefined,
     topP: top_p ?? undefined,
@@ -38,7 +38,7 @@ function adjustmentsFor(
   };
   const options = { ...check.config.providers[provider]?.options, ...credential?.options };
   try {
-    return fitSettings(plugin.refusals(withDefaults(plugin, options)), model, wanted).adjustments;
+    return fitSettings(plugin.constraints(withDefaults(plugin, options)), model, wanted).adjustments;
   } catch {
     return []; // Options that are faulty are reported where they stand.
   }

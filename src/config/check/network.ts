@@ -1,8 +1,8 @@
 /** Addresses: who may be reached and by whom, and what would travel in clear text. */
 import { isIP } from "node:net";
-import { isLoopback } from "../demo-token.ts";
-import type { Spot } from "../tree.ts";
+import type { Spot } from "../read/tree.ts";
 import { type Check, each, under } from "./context.ts";
+import { isLoopback } from "./demo-token.ts";
 
 /** `server.trusted_proxies`: addresses and blocks. */
 export function checkTrustedProxies(check: Check, entries: readonly string[], parent: Spot): void {

@@ -1,11 +1,11 @@
 /** Guardrails, stages and the options of all plugins, held against the plugins' own schemas. */
 import type { JsonSchema } from "../../plugin/index.ts";
-import type { FilledGuardrailUse, FilledStageUse } from "../filled.ts";
 import type { KnownPlugin } from "../plugins.ts";
+import type { Key, PlainMap, Spot, Tree } from "../read/tree.ts";
 import { GUARDRAIL_KEYS } from "../schema/endpoint.ts";
-import type { Key, PlainMap, Spot, Tree } from "../tree.ts";
-import { validateTree } from "../validate.ts";
+import type { FilledGuardrailUse, FilledStageUse } from "../schema/filled.ts";
 import { type Check, each, reportUnknownPlugin, under } from "./context.ts";
+import { validateTree } from "./validate.ts";
 
 /** `streams`: answers may be streamed where these guardrails stand. */
 export function checkGuardrails(
@@ -61,7 +61,7 @@ function checkUse(
     for (const { option, message, help } of plugin.faults?.(options, use) ?? []) {
       check.report("E0108", option === undefined ? spot : placeOf(use, option, spot), message, { help });
     }
-    if (!streams || use.shadow || !use.on.includes("output") || plugin.holdsStreams?.(options) !== true)
+    if (!streams || use.shadow || !use.on.includes("output") || plugin.buffersStream?.(options) !== true)
       return;
     const message = `\`${use.use}\` holds a streamed answer to its end: its clients see nothing before`;
     check.report("W0110", spot, message, {

@@ -1,6 +1,7 @@
 /** Checks the entries of `prices`: each model once, amounts in their form, tiers that say one thing. */
-import type { FilledAmounts, FilledConfig, FilledPriceList, FilledTier } from "../filled.ts";
-import type { Spot } from "../tree.ts";
+
+import type { Spot } from "../read/tree.ts";
+import type { FilledAmounts, FilledConfig, FilledPriceList, FilledTier } from "../schema/filled.ts";
 import { type Check, each, Registry, under } from "./context.ts";
 import { checkUsd } from "./usd.ts";
 

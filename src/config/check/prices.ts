@@ -1,8 +1,9 @@
 /** Warns where money relies on prices that nobody knows: not the configuration, not the bundled table. */
-import type { FilledCallSettings } from "../filled.ts";
+
 import { findPrice, pricedModels } from "../price-table.ts";
-import { nearestName } from "../suggest.ts";
-import type { Spot } from "../tree.ts";
+import type { Spot } from "../read/tree.ts";
+import { nearestName } from "../report/suggest.ts";
+import type { FilledCallSettings } from "../schema/filled.ts";
 import type { ProjectNames } from "./call-settings.ts";
 import { type Check, each, under } from "./context.ts";
 import { chosenTargets } from "./targets.ts";

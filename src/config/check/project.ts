@@ -1,7 +1,8 @@
 /** Projects: their names, tokens and credentials, and everything else they hold. */
-import type { FilledCredential, FilledProject } from "../filled.ts";
-import { nearestOf } from "../suggest.ts";
-import type { Spot } from "../tree.ts";
+
+import type { Spot } from "../read/tree.ts";
+import { nearestOf } from "../report/suggest.ts";
+import type { FilledCredential, FilledProject } from "../schema/filled.ts";
 import { checkCallSettings, checkCredential, type ProjectNames } from "./call-settings.ts";
 import { type Check, each, isAbsent, Registry, reportUnknownPlugin, under } from "./context.ts";
 import { checkEndpoint } from "./endpoint.ts";

@@ -1,6 +1,7 @@
 /** Secrets belong into references: what is hard-coded goes to git. */
-import { isSensitiveKey } from "../mask.ts";
-import type { Spot } from "../tree.ts";
+
+import type { Spot } from "../read/tree.ts";
+import { isSensitiveKey } from "../report/mask.ts";
 import { type Check, under } from "./context.ts";
 
 export function checkSecret(check: Check, spot: Spot, value: string | null | undefined): void {

@@ -1,5 +1,5 @@
 /** The models that an endpoint or alias may ask, for checks that look at each of them. Reports nothing. */
-import type { FilledCallSettings, FilledCredential } from "../filled.ts";
+import type { FilledCallSettings, FilledCredential } from "../schema/filled.ts";
 import type { ProjectNames } from "./call-settings.ts";
 import type { Check } from "./context.ts";
 

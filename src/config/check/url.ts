@@ -1,5 +1,5 @@
 /** Addresses: what has the form of a URL must be one that can be asked for, or its fault shows at the first call alone. */
-import type { Spot } from "../tree.ts";
+import type { Spot } from "../read/tree.ts";
 import { type Check, under } from "./context.ts";
 
 export function checkUrl<K extends string>(

@@ -1,7 +1,8 @@
 /** Amounts of money: plain decimals. */
-import { shown } from "../diagnostic.ts";
-import type { FilledUsd } from "../filled.ts";
-import type { Spot } from "../tree.ts";
+
+import type { Spot } from "../read/tree.ts";
+import { shown } from "../report/diagnostic.ts";
+import type { FilledUsd } from "../schema/filled.ts";
 import { usdAt } from "../usd.ts";
 import { type Check, under } from "./context.ts";
 

@@ -2,7 +2,7 @@
  * Lets a schema for editors accept `${env:NAME}` and `${file:PATH}` where a number, a boolean, one of some words or a
  * text of some form is expected: in the file a reference is a text, whatever it becomes.
  */
-import { isPlainMap, type PlainMap } from "../tree.ts";
+import { isPlainMap, type PlainMap } from "../read/tree.ts";
 
 const REFERENCE = "\\$\\{(?:env|file):";
 const AMOUNT = "^[0-9]+(?:\\.[0-9]+)?$";

@@ -3,7 +3,7 @@
  * their options described. Not used to validate: see rules.ts and check/options.ts.
  */
 import type { PluginKind, PluginLookup } from "../plugins.ts";
-import { isPlainMap, type PlainMap } from "../tree.ts";
+import { isPlainMap, type PlainMap } from "../read/tree.ts";
 import { configSchema } from "./config.ts";
 import { acceptReferences } from "./editor-references.ts";
 import { GUARDRAIL_KEYS, guardrailUse, stageUse } from "./endpoint.ts";

@@ -206,6 +206,9 @@ export class GuardrailProcess {
   }
 }
 
+/** The module that the process of an isolated guardrail runs. */
+export const ISOLATED_CHILD = new URL("./isolated-child.ts", import.meta.url);
+
 /** Secrets are in the first message, and not here: every user of the machine can list command lines. */
 function commandLine(entry: URL): string[] {
   const limits = [`--max-old-space-size=${HEAP_MEGABYTES_MAX}`, "--max-semi-space-size=16"];

@@ -4,7 +4,7 @@
  * takes a tenth of what handing it to a thread costs.
  */
 import { join } from "node:path";
-import { flushInTurn } from "../../base/turn.ts";
+import { persistInBatch } from "../../base/batching.ts";
 import { type Change, kindsOf } from "../change.ts";
 import { CHAIN_START, type LinePosition, nextLine } from "./checked-lines.ts";
 import type { Files, OpenFile } from "./files.ts";
@@ -146,7 +146,7 @@ export class Journal {
     if (!this.#flushComes) {
       this.#flushComes = true;
       // Before anything of this turn goes out: what a provider or a client has seen is in the journal.
-      flushInTurn(() => {
+      persistInBatch(() => {
         this.#flushComes = false;
         this.flush();
       });

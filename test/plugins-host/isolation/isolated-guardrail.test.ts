@@ -139,7 +139,7 @@ test("a built-in guardrail can be isolated", async (t) => {
 
 test("many judgements are open at once, but not more than a thousand", async (t) => {
   const guardrail = await isolated({
-    entry: new URL("../../../src/compile/isolated-child.ts", import.meta.url),
+    entry: new URL("../../../src/plugins-host/isolation/isolated-child.ts", import.meta.url),
     source: { module: undefined, name: "keyword_blocklist", options: { keywords: ["sombra"] } },
     timeoutMs: 1000,
     deadlineError: (ms) => new Error(`${ms} ms`),

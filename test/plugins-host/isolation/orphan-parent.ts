@@ -6,7 +6,7 @@ import { testHost } from "../../../src/testing/index.ts";
 
 const [, , specifier = "", mark = ""] = process.argv;
 const guardrail = await isolated({
-  entry: new URL("../../../src/compile/isolated-child.ts", import.meta.url),
+  entry: new URL("../../../src/plugins-host/isolation/isolated-child.ts", import.meta.url),
   source: {
     module: { specifier, from: specifier, version: "1", files: [], at: { file: "", line: 1, column: 1 } },
     name: "acme-wild",

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Diagnostic } from "../../../src/config/diagnostic.ts";
 import type { ResolvedConfig } from "../../../src/config/model.ts";
+import type { Diagnostic } from "../../../src/config/report/diagnostic.ts";
 import { type Loaded, load } from "../../../src/gateway/load.ts";
 import { type ConfigParts, configOf } from "./config.ts";
 

@@ -108,7 +108,7 @@ export function formatModule(name: string, hook: string, way: Way): string {
       },
       decode(text) { ${or("decode", `return ${result};`)} },
       failure(status, headers, text) {
-        ${or("failure", `return { kind: "failure", status, reason: "no", movesOn: false, accepted: false };`)}
+        ${or("failure", `return { kind: "failure", status, reason: "no", retryable: false, accepted: false };`)}
       },
       decoder() {
         ${or(

@@ -1,0 +1,310 @@
+/**
+ * Stage budget: reserves what a call may cost against the month of its endpoint and of its token. The core puts the
+ * actual cost in the reservation's place when the call ends. Sums are kept also where no cap stands.
+ */
+import {
+  andThen,
+  type CallEnd,
+  type CallOptions,
+  contentLength,
+  conversationOwner,
+  definePlugin,
+  type Exchange,
+  estimateTokens,
+  formatUsd,
+  type GatewayError,
+  type MaybePromise,
+  type Outcome,
+  reject,
+  type SpendClaim,
+  type TokenRef,
+  template,
+  type Usage,
+} from "sluice/plugin";
+import { addedTokens, mediaTokens } from "sluice/provider";
+import {
+  costNanoUsd,
+  type PricedModel,
+  type PriceSchedule,
+  TARIFF_SCHEMA,
+  worstCaseCost,
+} from "./price-schedule.ts";
+
+interface Options {
+  /** What the endpoint's sum is kept under. */
+  readonly subject: string;
+  readonly cap_nano_usd: number | null;
+  /** The cap as the config writes it, for the message. */
+  readonly cap_text: string;
+  /** Keyed by `provider/model` of the targets; `*` for all. Without one a call costs nothing. */
+  readonly tariffs: Readonly<Record<string, PriceSchedule>>;
+  /** By the list prices, where `tariffs` is the endpoint's own price. */
+  readonly list_tariffs?: Readonly<Record<string, PriceSchedule>>;
+  /** Keyed as `tariffs`: of other models that a provider may ask within an answer. */
+  readonly inner_tariffs?: Readonly<Record<string, PriceSchedule>>;
+  /** null: what `output_limits` say. */
+  readonly max_output_tokens: number | null;
+  /** Keyed as `tariffs`: tokens of one answer. `known`: the model's maximum; `assumed`: where nobody sets a limit. */
+  readonly output_limits?: Readonly<Record<string, { known: number | null; assumed: number }>>;
+  readonly budget_estimate: "worst_case" | "expected";
+  /** Of the schema that the answer must follow: it is sent too. */
+  readonly schema_characters?: number;
+  /** Those of the targets: images and tools cost by their rules. */
+  readonly providers?: readonly string[];
+  readonly prompt: string;
+  readonly user_prompt_template: string;
+  /** Where `prepare` keeps conversations, when the endpoint has them. */
+  readonly sessions_enabled: boolean;
+}
+
+const NO_OPTIONS: CallOptions = Object.freeze({});
+/** What still fits under every cap that is not reached. Never settled. */
+const SMALLEST_NANO_USD = 1;
+
+/** Answers remembered for `budget_estimate: expected`. */
+const RECENT_MAX = 128;
+
+export default definePlugin<Options>({
+  name: "budget",
+  stage: "budget",
+  description: "Holds the monthly budgets of endpoints and tokens by reserving before the call.",
+  schema: {
+    type: "object",
+    required: ["subject", "tariffs"],
+    properties: {
+      tariffs: { type: "object", additionalProperties: TARIFF_SCHEMA },
+      list_tariffs: { type: "object", additionalProperties: TARIFF_SCHEMA },
+      inner_tariffs: { type: "object", additionalProperties: TARIFF_SCHEMA },
+    },
+  },
+  examples: [
+    {
+      subject: "p/s",
+      tariffs: {
+        "*": [{ from_ms: 0, rates: { input: 1000, cached_input: 1000, cache_write: 1000, output: 1000 } }],
+      },
+    },
+  ],
+  setup(options, host) {
+    const models = pricedModels(options);
+    if (models.length === 0) return { request: holdToken };
+    const { schema_characters: schemaCharacters = 0, providers = [] } = options;
+    const wrapper = template(options.user_prompt_template);
+    const endpointKey = `spend:${options.subject}`;
+    const recent = options.budget_estimate === "expected" ? recentAnswers() : undefined;
+
+    /** Characters of everything that would be sent (CONTRACT section 4), history aside. */
+    function sentCharacters(x: Exchange): number {
+      const asked = x.messages.findLast((message) => message.role === "user")?.content;
+      const last = asked === undefined ? undefined : contentLength(asked);
+      const added = last === undefined ? 0 : wrapper.filledCharacters(last) - last;
+      const schema = x.options?.responseSchema === undefined ? schemaCharacters : 0;
+      return (
+        options.prompt.length + x.receivedCharacters + added + schema + (x.options?.promptCharacters ?? 0)
+      );
+    }
+
+    function claim(x: Exchange, characters: number): Outcome {
+      const inputTokens = estimateTokens(characters) + tokensBeside(x, providers);
+      const { maxOutputTokens: outputTokens = Number.POSITIVE_INFINITY, n: answers = 1 } =
+        x.options ?? NO_OPTIONS;
+      const tier = requestedTier(x);
+      const { estimateNanoUsd, inputNanoUsd } = worstCaseCost(
+        models,
+        { inputTokens, outputTokens, answers, expectedTokens: recent?.percentile95(), tier },
+        x.startedAtMs,
+      );
+      const { tariffs: prices, list_tariffs: listPrices, inner_tariffs: innerPrices } = options;
+      // Field by field: a spread costs microseconds, and this runs on every call.
+      const amounts: Amounts = {
+        estimateNanoUsd,
+        inputNanoUsd,
+        tariffs: prices,
+        listTariffs: listPrices,
+        innerTariffs: innerPrices,
+        x,
+      };
+      x.claim(new EndpointClaim(endpointKey, options.cap_nano_usd ?? undefined, options.cap_text, amounts));
+      const { token } = x;
+      x.claim(new TokenClaim(tokenKey(token), token.monthlyCapNanoUsd, token.monthlyCapText, amounts));
+      return undefined;
+    }
+
+    return {
+      request(x): MaybePromise<Outcome> {
+        const characters = sentCharacters(x);
+        const resumed = options.sessions_enabled ? x.body["session_id"] : undefined;
+        if (typeof resumed !== "string") return claim(x, characters);
+        const history = host.sessions.peekCharacters(conversationOwner(x), resumed);
+        return andThen(history, (stored) => claim(x, characters + stored));
+      },
+      ...(recent !== undefined && {
+        readsAnswer: false,
+        finish(_x: Exchange, end: CallEnd): void {
+          if (end.usage !== undefined && end.outcome === "done") recent.add(end.usage.completionTokens);
+        },
+      }),
+    };
+  },
+});
+
+/** Tokens of what has no characters, by the rule of the provider where they are most. */
+function tokensBeside({ messages, options }: Exchange, providers: readonly string[]): number {
+  let most = 0;
+  for (const provider of providers) {
+    const tokens = mediaTokens(messages, provider) + addedTokens(options, provider);
+    most = Math.max(most, tokens);
+  }
+  return most;
+}
+
+function pricedModels(options: Options): readonly PricedModel[] {
+  const { tariffs, max_output_tokens: cap, output_limits: limits = {} } = options;
+  const all = Object.values(limits);
+  return Object.entries(tariffs).map(([key, tariff]) => {
+    if (cap !== null) return { tariff, outputMax: cap, outputAssumed: cap };
+    // A price for all models counts the longest answer that one of them may give.
+    const own = limits[key] === undefined ? all : [limits[key]];
+    return {
+      tariff,
+      outputMax: Math.max(0, ...own.map(({ known }) => known ?? Number.POSITIVE_INFINITY)),
+      outputAssumed: Math.max(0, ...own.map(({ assumed }) => assumed)),
+    };
+  });
+}
+
+/** For calls that cost nothing: a token whose month is used up is refused on every surface (CONTRACT section 9). */
+function holdToken(x: Exchange): Outcome {
+  const { token } = x;
+  if (token.monthlyCapNanoUsd === undefined) return undefined;
+  const amounts = {
+    estimateNanoUsd: SMALLEST_NANO_USD,
+    inputNanoUsd: 0,
+    tariffs: {},
+    listTariffs: undefined,
+    innerTariffs: undefined,
+    x,
+  };
+  x.claim(new TokenClaim(tokenKey(token), token.monthlyCapNanoUsd, token.monthlyCapText, amounts));
+  return undefined;
+}
+
+interface Amounts {
+  readonly estimateNanoUsd: number;
+  readonly inputNanoUsd: number;
+  readonly tariffs: Options["tariffs"];
+  readonly listTariffs: Options["list_tariffs"];
+  readonly innerTariffs: Options["inner_tariffs"];
+  readonly x: Exchange;
+}
+
+/** A class, not closures: two are made on every call. */
+abstract class MonthClaim implements SpendClaim {
+  readonly kind = "spend";
+  readonly key: string;
+  readonly capNanoUsd: number | undefined;
+  readonly estimateNanoUsd: number;
+  readonly inputNanoUsd: number;
+  readonly #capText: string;
+  readonly #amounts: Amounts;
+
+  constructor(key: string, capNanoUsd: number | undefined, capText: string, amounts: Amounts) {
+    this.key = key;
+    this.capNanoUsd = capNanoUsd;
+    this.estimateNanoUsd = amounts.estimateNanoUsd;
+    this.inputNanoUsd = amounts.inputNanoUsd;
+    this.#capText = capText;
+    this.#amounts = amounts;
+  }
+
+  abstract refuse(spentNanoUsd: number): GatewayError;
+
+  costNanoUsd(usage: Usage): number {
+    const { tariffs, x } = this.#amounts;
+    const own = tariffs["*"];
+    if (own === undefined) return this.#costByTarget(tariffs, usage) ?? 0;
+    // An endpoint's own price is for all its tokens, whatever the provider charges for.
+    let cost = costNanoUsd(own, withoutBilled(usage), x.startedAtMs);
+    for (const other of usage.otherModels ?? []) cost += costNanoUsd(own, other, x.startedAtMs);
+    return cost;
+  }
+
+  listCostNanoUsd(usage: Usage): number | undefined {
+    const { tariffs, listTariffs = tariffs } = this.#amounts;
+    return this.#costByTarget(listTariffs, usage);
+  }
+
+  /** By the price of the target that answered, of the moment when the call came, as it was reserved. */
+  #costByTarget(tariffs: Options["tariffs"], usage: Usage): number | undefined {
+    const { innerTariffs = tariffs, x } = this.#amounts;
+    const last = x.attempts.at(-1);
+    const tariff = tariffs[`${last?.provider}/${last?.model}`];
+    if (tariff === undefined) return undefined;
+    const tier = requestedTier(x);
+    let cost = costNanoUsd(tariff, usage, x.startedAtMs, tier);
+    const { otherModels, inferenceGeo, serviceTier } = usage;
+    for (const other of otherModels ?? []) {
+      // A model of which no price is known costs what the one costs that was asked.
+      const price = innerTariffs[`${last?.provider}/${other.model}`] ?? tariff;
+      const used: Usage = {
+        ...other,
+        ...(inferenceGeo !== undefined && { inferenceGeo }),
+        ...(serviceTier !== undefined && { serviceTier }),
+      };
+      cost += costNanoUsd(price, used, x.startedAtMs, tier);
+    }
+    return cost;
+  }
+
+  protected words(spentNanoUsd: number): { spent: string; estimate: string; cap: string } {
+    return { spent: formatUsd(spentNanoUsd), estimate: formatUsd(this.estimateNanoUsd), cap: this.#capText };
+  }
+}
+
+class EndpointClaim extends MonthClaim {
+  refuse(spentNanoUsd: number): GatewayError {
+    return reject("endpoint_budget", this.words(spentNanoUsd));
+  }
+}
+
+class TokenClaim extends MonthClaim {
+  refuse(spentNanoUsd: number): GatewayError {
+    return reject("token_budget", this.words(spentNanoUsd));
+  }
+}
+
+const tokenKeys = new WeakMap<TokenRef, string>();
+
+function tokenKey(token: TokenRef): string {
+  let key = tokenKeys.get(token);
+  if (key === undefined) tokenKeys.set(token, (key = `spend:token:${token.projectUuid}/${token.id}`));
+  return key;
+}
+
+function withoutBilled(usage: Usage): Usage {
+  return usage.billed === undefined ? usage : { ...usage, billed: undefined };
+}
+
+/** The processing tier that a client asks for, in OpenAI's words; "": none. */
+function requestedTier({ options }: Exchange): string {
+  const tier = options?.extra?.["service_tier"];
+  return typeof tier === "string" ? tier : "";
+}
+
+/** The 95th percentile of the latest completions, sorted anew only after a new one came. */
+function recentAnswers(): { add(tokens: number): void; percentile95(): number | undefined } {
+  const ring: number[] = [];
+  let next = 0;
+  let sorted: number[] | undefined;
+  return {
+    add(tokens) {
+      ring[next] = tokens;
+      next = (next + 1) % RECENT_MAX;
+      sorted = undefined;
+    },
+    percentile95() {
+      sorted ??= ring.toSorted((a, b) => a - b);
+      return sorted[Math.ceil(sorted.length * 0.95) - 1];
+    },
+  };
+}

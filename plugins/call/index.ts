@@ -1,0 +1,75 @@
+/**
+ * Stage `call`: asks the targets in their order until one answers. Moves on only where another target may do better
+ * (CONTRACT section 5), and never after the first content of a stream. Knows no wire format and no HTTP.
+ */
+import type { Answer, ChatResult, Exchange, GatewayError, MaybePromise, Target } from "sluice/plugin";
+import { definePlugin, isGatewayError, isPromise, reject } from "sluice/plugin";
+import type { ProviderFailure } from "sluice/provider";
+import { COMMON_FIELDS, firstUnsupportedField, isFailure } from "sluice/provider";
+import { Circuits } from "./circuit.ts";
+import { FailoverSequence, INACTIVE, requestOf } from "./failover.ts";
+import { streamed } from "./streamed-call.ts";
+
+export const call = definePlugin<object>({
+  name: "call",
+  stage: "call",
+  description: "Asks the endpoint's model, then its failover entries, in order.",
+  schema: { type: "object", additionalProperties: false },
+  examples: [{}],
+  setup(_options, host) {
+    const circuits = new Circuits(host);
+    return {
+      call: (x, targets) => {
+        const primary = targets[0];
+        if (primary === undefined || !targets.some((target) => target.enabled)) {
+          return reject("provider_disabled", { key: primary?.provider ?? "" });
+        }
+        const able = x.options === undefined ? targets : ableOf(x, targets);
+        if (isGatewayError(able)) return able;
+        const tries = new FailoverSequence(host, circuits, x, able);
+        return x.stream ? streamed(tries) : whole(tries);
+      },
+    };
+  },
+});
+
+export default call;
+
+/** The targets that have a word for all that the call asks for; where none has, the first is named. */
+function ableOf(x: Exchange, targets: readonly Target[]): readonly Target[] | GatewayError {
+  const fields = targets.map((target) => {
+    const request = requestOf(x, target);
+    const { client } = target;
+    return client.unsupported === undefined
+      ? firstUnsupportedField(request, COMMON_FIELDS)
+      : client.unsupported(request, x.stream);
+  });
+  const able = targets.filter((target, n) => fields[n] === undefined && target.enabled);
+  if (able.length > 0) return able;
+  const at = targets.findIndex(({ enabled }) => enabled);
+  return reject("unsupported_field", { field: fields[at] ?? "", provider: targets[at]?.label ?? "" });
+}
+
+/** Asks for a whole answer. Synchronous as long as the providers are. */
+function whole(tries: FailoverSequence): MaybePromise<Answer> {
+  for (let target = tries.next(); target !== undefined; target = tries.next()) {
+    const asked = target;
+    const settled = asked.active ? asked.client.complete(tries.request(asked), tries.x) : INACTIVE;
+    if (isPromise(settled)) return settled.then((result) => judge(tries, asked, result) ?? whole(tries));
+    const answer = judge(tries, asked, settled);
+    if (answer !== undefined) return answer;
+  }
+  return reject("internal", {});
+}
+
+function judge(
+  tries: FailoverSequence,
+  target: Target,
+  result: ChatResult | ProviderFailure,
+): Answer | undefined {
+  if (isFailure(result)) return tries.fail(target, result, true);
+  tries.succeed(target);
+  return result.id !== "" && result.model !== ""
+    ? result
+    : { ...result, ...tries.named(result.id, result.model) };
+}

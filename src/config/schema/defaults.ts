@@ -1,0 +1,94 @@
+/**
+ * Fills in what a configuration leaves out: first `endpoint_defaults`, then the defaults that stand in the schema. The
+ * filled tree is a copy that still knows where each value came from.
+ */
+
+import { isPlainMap, type Key, type PlainMap, type Spot, type Tree } from "../read/tree.ts";
+import { configSchema } from "./config.ts";
+import { endpointDefaults } from "./endpoint.ts";
+import type { FilledConfig } from "./filled.ts";
+import type { SchemaNode } from "./keywords.ts";
+
+/** What an endpoint chooses its model with: a template, or these. Choosing one way sets the other's default aside. */
+const MANUAL_CHOICE = ["provider", "model", "credential"];
+const INHERITED = Object.keys(endpointDefaults.properties ?? {});
+
+export function fillDefaults(root: PlainMap, tree: Tree): FilledConfig {
+  const { projects } = root;
+  if (Array.isArray(projects)) {
+    const parent = { container: root, key: "projects", parent: undefined };
+    for (const [key, project] of projects.entries()) {
+      if (isPlainMap(project)) inherit(project, { container: projects, key, parent }, tree);
+    }
+  }
+  // The tree was repaired to match the schema, and the schema's defaults match it too: a test holds them to it.
+  return fill(configSchema, root, tree) as FilledConfig;
+}
+
+/** Puts the project's `endpoint_defaults` under its endpoints, in place. */
+function inherit(project: PlainMap, projectSpot: Spot, tree: Tree): void {
+  const { endpoint_defaults: defaults, endpoints } = project;
+  if (!isPlainMap(defaults) || !Array.isArray(endpoints)) return;
+  const parent: Spot = { container: project, key: "endpoint_defaults", parent: projectSpot };
+  const items = endpoints.map((endpoint) =>
+    isPlainMap(endpoint) ? layUnder(endpoint, defaults, parent, tree) : endpoint,
+  );
+  tree.derived(items, endpoints);
+  project["endpoints"] = items;
+}
+
+function layUnder(endpoint: PlainMap, defaults: PlainMap, parent: Spot, tree: Tree): PlainMap {
+  const whole: PlainMap = { ...endpoint };
+  const moved = new Map<Key, Spot>();
+  const isGiven = (map: PlainMap, key: string) => Object.hasOwn(map, key) || tree.isFaulty(map, key);
+  const isTemplated = isGiven(endpoint, "provider_template") && endpoint["provider_template"] !== null;
+  const isManual = MANUAL_CHOICE.some((key) => isGiven(endpoint, key));
+  for (const key of INHERITED) {
+    if (isGiven(endpoint, key) || !isGiven(defaults, key)) continue;
+    if (isTemplated && MANUAL_CHOICE.includes(key)) continue;
+    if (isManual && key === "provider_template") continue;
+    if (Object.hasOwn(defaults, key)) whole[key] = defaults[key];
+    moved.set(key, { container: defaults, key, parent });
+  }
+  tree.derived(whole, endpoint, moved);
+  return whole;
+}
+
+/**
+ * The value with all defaults of its schema; `undefined` where there is neither value nor default. With a tree, the
+ * copy is known as what it was made of.
+ */
+export function fill(schema: SchemaNode, value: unknown, tree?: Tree): unknown {
+  const { properties, additionalProperties, items } = schema;
+  if (properties !== undefined && isPlainMap(value)) return fillMap(properties, value, tree);
+  if (typeof additionalProperties === "object" && isPlainMap(value)) {
+    const copy: PlainMap = {};
+    for (const [key, item] of Object.entries(value)) copy[key] = fill(additionalProperties, item, tree);
+    tree?.derived(copy, value);
+    return copy;
+  }
+  if (items !== undefined && Array.isArray(value)) {
+    const copy = value.map((item) => fill(items, item, tree));
+    tree?.derived(copy, value);
+    return copy;
+  }
+  return value;
+}
+
+function fillMap(
+  properties: Readonly<Record<string, SchemaNode>>,
+  value: PlainMap,
+  tree: Tree | undefined,
+): PlainMap {
+  const copy: PlainMap = { ...value };
+  for (const [key, property] of Object.entries(properties)) {
+    const own = value[key];
+    if (own !== undefined) copy[key] = fill(property, own, tree);
+    else if (!isPlainMap(property))
+      continue; // A plugin's schema may say `true`.
+    else if ("default" in property) copy[key] = fill(property, property.default, tree);
+    else if (property.properties !== undefined) copy[key] = fill(property, {}, tree);
+  }
+  tree?.derived(copy, value);
+  return copy;
+}

@@ -1,0 +1,111 @@
+/** Takes a guardrail through a whole answer: its text, what its tool calls ask, and the other answers of the same call. */
+import type {
+  ChatResult,
+  Exchange,
+  GatewayError,
+  MaybePromise,
+  TextAbout,
+  ToolCall,
+} from "../plugin/index.ts";
+import { andThen, isGatewayError, reject } from "../plugin/index.ts";
+import { spokenArguments } from "./arguments.ts";
+import { edited } from "./edits.ts";
+import { type GuardContext, JUDGED_CHARACTERS_MAX, judge } from "./judge.ts";
+
+/** A whole answer, and after it the others where several were asked for. */
+export function guardAnswer(
+  context: GuardContext,
+  x: Exchange,
+  result: ChatResult,
+): MaybePromise<ChatResult | GatewayError> {
+  const tooLong = answerTooLong(context, charactersIn(result));
+  if (tooLong !== undefined) return context.use.shadow ? result : tooLong;
+  return andThen(guardSaid(context, x, result), (guarded) => {
+    return isGatewayError(guarded) || guarded.more === undefined ? guarded : guardMore(context, x, guarded);
+  });
+}
+
+/** A refusal when a call's answer is longer than guardrails may be given; see `server.max_judged_characters`. */
+export function answerTooLong(
+  { judgedCharactersMax: max = JUDGED_CHARACTERS_MAX }: GuardContext,
+  n: number,
+): GatewayError | undefined {
+  return n > max ? reject("answer_length_blocked", { n, max }) : undefined;
+}
+
+function charactersIn({ content, toolCalls = [], more = [] }: ChatResult): number {
+  let sum = content.length;
+  for (const call of toolCalls) sum += call.arguments.length;
+  for (const { content: text, toolCalls: calls = [] } of more) {
+    sum += text.length;
+    for (const call of calls) sum += call.arguments.length;
+  }
+  return sum;
+}
+
+function guardMore(
+  context: GuardContext,
+  x: Exchange,
+  result: ChatResult,
+  from = 0,
+): MaybePromise<ChatResult | GatewayError> {
+  const more = result.more ?? [];
+  const one = more[from];
+  if (one === undefined) return result;
+  return andThen(guardSaid(context, x, one), (guarded) => {
+    if (isGatewayError(guarded)) return guarded;
+    const next = guarded === one ? result : { ...result, more: more.toSpliced(from, 1, guarded) };
+    return guardMore(context, x, next, from + 1);
+  });
+}
+
+/** The text of one answer, then the arguments of its tool calls. The same object when nothing is to be changed. */
+function guardSaid<T extends Pick<ChatResult, "content" | "toolCalls">>(
+  context: GuardContext,
+  x: Exchange,
+  result: T,
+): MaybePromise<T | GatewayError> {
+  const { content, toolCalls = [] } = result;
+  const judgement = judge(context, content, aboutAnswer(x, content.length));
+  return andThen(judgement, (settled) => {
+    if (isGatewayError(settled)) return settled;
+    const guarded = settled.length === 0 ? result : { ...result, content: edited(content, settled) };
+    if (toolCalls.length === 0) return guarded;
+    return andThen(guardCalls(context, x, { calls: toolCalls, characters: content.length }), (calls) => {
+      if (isGatewayError(calls)) return calls;
+      return calls === toolCalls ? guarded : { ...guarded, toolCalls: calls };
+    });
+  });
+}
+
+/** Tool calls of an answer, and the characters of the answer before them. */
+interface AnswerCalls {
+  readonly calls: readonly ToolCall[];
+  readonly characters: number;
+}
+
+/** Judges the arguments of each tool call whole. The list itself when nothing is to be changed. */
+export function guardCalls(
+  context: GuardContext,
+  x: Exchange,
+  { calls, characters }: AnswerCalls,
+  from = 0,
+): MaybePromise<readonly ToolCall[] | GatewayError> {
+  const call = calls[from];
+  if (call === undefined) return calls;
+  const spoken = spokenArguments(call.arguments);
+  const total = characters + call.arguments.length;
+  if (spoken.text === "") return guardCalls(context, x, { calls, characters: total }, from + 1);
+  return andThen(judge(context, spoken.text, aboutAnswer(x, total)), (judgement) => {
+    if (isGatewayError(judgement)) return judgement;
+    const guarded =
+      judgement.length === 0
+        ? calls
+        : calls.toSpliced(from, 1, { ...call, arguments: spoken.edited(judgement) });
+    return guardCalls(context, x, { calls: guarded, characters: total }, from + 1);
+  });
+}
+
+function aboutAnswer(x: Exchange, totalCharacters: number): TextAbout {
+  return { side: "output", role: "assistant", totalCharacters, partial: false, exchange: x };
+}

@@ -1,0 +1,244 @@
+/**
+ * Takes a guardrail through all that a request says: every message of the roles it judges, then everything beside the
+ * messages. Texts judged in earlier turns of the conversation are not judged again.
+ */
+import type {
+  Exchange,
+  GatewayError,
+  MaybePromise,
+  Message,
+  Role,
+  TextAbout,
+  Verdict,
+} from "../plugin/index.ts";
+import {
+  charactersOf,
+  contentText,
+  conversationOwner,
+  isGatewayError,
+  isPromise,
+  reject,
+} from "../plugin/index.ts";
+import { AdjacentTexts } from "./adjacent.ts";
+import { carryOut, Failure, type GuardContext, JUDGED_CHARACTERS_MAX, judge, verdictOn } from "./judge.ts";
+import { recall, remember, verdictKey } from "./memory.ts";
+import { Pace } from "./pace.ts";
+import { requestCharacters, requestTexts } from "./request.ts";
+import { type JudgedText, MessageDraft } from "./texts.ts";
+
+/** Shorter requests are judged without looking at the clock. */
+const PACED_CHARACTERS = 8192;
+const PACED_MESSAGES = 256;
+
+/** Judges requests for one use of a guardrail. */
+export type InputGuard = (x: Exchange) => MaybePromise<GatewayError | undefined>;
+
+const DEFAULT_ROLES: readonly Role[] = ["user", "tool"];
+
+let policies = 0;
+
+export function inputGuard(context: GuardContext): InputGuard {
+  const policy = ++policies;
+  const { guardrail, use, judgedCharactersMax: max = JUDGED_CHARACTERS_MAX } = context;
+  return (x) => {
+    const characters = x.messages === x.received ? x.receivedCharacters : charactersOf(x.messages);
+    const judged = characters + requestCharacters(x.options);
+    if (judged > max) return use.shadow ? undefined : reject("length_blocked", { n: judged, max });
+    if (guardrail.subject === "call") return guardCall(context, x, characters);
+    return new InputRun(context, x, { policy, characters }).run();
+  };
+}
+
+/** One question, whatever the texts are. */
+function guardCall(
+  context: GuardContext,
+  x: Exchange,
+  totalCharacters: number,
+): MaybePromise<GatewayError | undefined> {
+  const [first] = x.messages;
+  const text = first === undefined ? "" : contentText(first.content);
+  const about = {
+    side: "input",
+    role: first?.role ?? "user",
+    totalCharacters,
+    partial: false,
+    exchange: x,
+  } as const;
+  const refusalOf = (judgement: Awaited<ReturnType<typeof judge>>): GatewayError | undefined =>
+    isGatewayError(judgement) ? judgement : undefined;
+  const judgement = judge(context, text, about);
+  return isPromise(judgement) ? judgement.then(refusalOf) : refusalOf(judgement);
+}
+
+/** One text on its way: where it came from decides what a remembered verdict means. */
+interface Candidate {
+  readonly text: JudgedText;
+  readonly about: TextAbout;
+  /** `turn`: the newest message, always judged. `history`: an earlier message. `definition`: anything else. */
+  readonly part: "turn" | "history" | "definition";
+}
+
+class InputRun {
+  readonly #context: GuardContext;
+  readonly #x: Exchange;
+  readonly #policy: number;
+  readonly #characters: number;
+  readonly #pace: Pace | undefined;
+  readonly #remembers: boolean;
+  #owner: string | undefined;
+  /** The list under way, once an edit has made one. */
+  #messages: Message[] | undefined;
+  #message = -1;
+  #draft: MessageDraft | undefined;
+  #role: Role = "user";
+  #texts: readonly JudgedText[] = [];
+  #text = 0;
+  #inOptions = false;
+  readonly #adjacent: AdjacentTexts | undefined;
+  /** Judged after the text that it ends in. */
+  #seam: JudgedText | undefined;
+
+  constructor(
+    context: GuardContext,
+    x: Exchange,
+    { policy, characters }: { readonly policy: number; readonly characters: number },
+  ) {
+    this.#context = context;
+    this.#x = x;
+    this.#policy = policy;
+    this.#characters = characters;
+    const isLong = characters > PACED_CHARACTERS || x.messages.length > PACED_MESSAGES;
+    this.#pace = isLong ? new Pace(context.clock) : undefined;
+    this.#adjacent = context.guardrail.joinsTexts ? new AdjacentTexts(context.guardrail) : undefined;
+    // Only a client that keeps its transcript sends a text again.
+    const keepsTranscript = Array.isArray(x.body["messages"]);
+    this.#remembers = keepsTranscript && context.guardrail.cacheable !== false;
+  }
+
+  /** Synchronous until the guardrail answers with a promise or other calls must have their turn. */
+  run(): MaybePromise<GatewayError | undefined> {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      const refusal = this.#judge(next);
+      if (isPromise(refusal)) return refusal.then((settled) => settled ?? this.#resume());
+      if (refusal !== undefined) return refusal;
+      if (this.#pace?.due) return this.#pace.turn().then(() => this.#resume());
+    }
+    return undefined;
+  }
+
+  #resume(): MaybePromise<GatewayError | undefined> {
+    return this.#x.ended ? undefined : this.run();
+  }
+
+  /** The next text to judge; undefined: all are judged. */
+  #next(): Candidate | undefined {
+    while (this.#seam === undefined && this.#text >= this.#texts.length) {
+      if (this.#inOptions) return undefined;
+      this.#leaveMessage();
+      if (!this.#enterMessage()) this.#enterOptions();
+    }
+    const text = this.#seam ?? this.#texts[this.#text++];
+    if (text === undefined) return undefined;
+    this.#seam = text === this.#seam || this.#inOptions ? undefined : this.#adjacent?.seam(text);
+    const isLast = this.#message === this.#x.messages.length - 1;
+    const part = this.#inOptions ? "definition" : isLast ? "turn" : "history";
+    return { text, part, about: this.#about() };
+  }
+
+  #about(): TextAbout {
+    return {
+      side: "input",
+      role: this.#role,
+      totalCharacters: this.#characters,
+      partial: false,
+      exchange: this.#x,
+    };
+  }
+
+  /** Puts the edited message into the list, which is copied once. */
+  #leaveMessage(): void {
+    const message = this.#draft?.finished();
+    this.#draft = undefined;
+    if (message === undefined || message === this.#x.messages[this.#message]) return;
+    if (this.#messages === undefined) {
+      this.#messages = [...this.#x.messages];
+      this.#x.messages = this.#messages;
+    }
+    this.#messages[this.#message] = message;
+  }
+
+  /** False: there is no further message. */
+  #enterMessage(): boolean {
+    const message = this.#x.messages[++this.#message];
+    if (message === undefined) return false;
+    this.#role = message.role;
+    this.#adjacent?.enter(message.role);
+    this.#text = 0;
+    this.#texts = [];
+    if (!this.#judgesRole(message.role)) return true;
+    this.#draft = new MessageDraft(message, `messages[${this.#message}]`);
+    this.#texts = this.#draft.texts();
+    return true;
+  }
+
+  /** What a client says that the assistant said is the client's word. */
+  #judgesRole(role: Role): boolean {
+    const { roles = DEFAULT_ROLES } = this.#context.use;
+    return roles.includes(role === "assistant" ? "user" : role);
+  }
+
+  #enterOptions(): void {
+    this.#inOptions = true;
+    this.#role = "user";
+    this.#text = 0;
+    this.#texts = this.#judgesRole("user") ? requestTexts(this.#x) : [];
+  }
+
+  #judge(candidate: Candidate): MaybePromise<GatewayError | undefined> {
+    const { text, about, part } = candidate;
+    if (!this.#remembers) return this.#ask(candidate, undefined);
+    this.#owner ??= conversationOwner(this.#x);
+    const scope = { policy: this.#policy, owner: this.#owner };
+    const key = verdictKey(scope, part === "definition" ? part : about.role, text.source);
+    const remembered = part === "turn" ? undefined : recall(key);
+    if (remembered === undefined) return this.#ask(candidate, key);
+    return this.#repeat(candidate, remembered.verdict);
+  }
+
+  #ask(candidate: Candidate, key: string | undefined): MaybePromise<GatewayError | undefined> {
+    const { text, about } = candidate;
+    const judged = text.text;
+    const settle = (verdict: Verdict | Failure): GatewayError | undefined => {
+      if (key !== undefined && !(verdict instanceof Failure)) remember(key, verdict);
+      return this.#carryOut(candidate, judged, verdict);
+    };
+    const verdict = verdictOn(this.#context, judged, about, this.#pace);
+    return isPromise(verdict) ? verdict.then(settle) : settle(verdict);
+  }
+
+  /**
+   * A text of an earlier turn has its verdict. One that was blocked then does not block the conversation for good, and
+   * does not reach the provider either: it is replaced by a notice.
+   */
+  #repeat(candidate: Candidate, verdict: Verdict): GatewayError | undefined {
+    if (verdict === undefined || this.#context.use.shadow) return undefined;
+    if (verdict.verdict === "block" && candidate.part === "history") {
+      this.#adjacent?.forget();
+      this.#seam = undefined;
+      candidate.text.withhold(`[Removed: blocked by guardrail '${this.#context.name}']`);
+      return undefined;
+    }
+    return this.#carryOut(candidate, candidate.text.text, verdict);
+  }
+
+  #carryOut(
+    { text, about }: Candidate,
+    judged: string,
+    verdict: Verdict | Failure,
+  ): GatewayError | undefined {
+    if (verdict === undefined) return undefined;
+    const judgement = carryOut(this.#context, judged, about, verdict);
+    if (isGatewayError(judgement)) return judgement;
+    return judgement.length === 0 ? undefined : text.edit(judgement);
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * Who is asking on the admin listener: a control-plane token as a bearer, or the cookie of a session that was begun
+ * with one. A session ends with its token. Sessions are this process's own: they are kept in no store.
+ */
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { GatewayError } from "../../plugin/index.ts";
+import { reject } from "../../plugin/index.ts";
+
+/** A control-plane token of the configuration in use. */
+export interface ControlToken {
+  readonly name: string;
+  /** `sha256:` and 64 hex digits. */
+  readonly hash: string;
+  /** Unix milliseconds; null: never. */
+  readonly expires_at: number | null;
+}
+
+interface Session {
+  readonly token: ControlToken;
+  readonly expiresAtMs: number;
+}
+
+export const SESSION_MS = 8 * 60 * 60 * 1000;
+/** The oldest go first: only who has a token can begin one. */
+export const SESSIONS_MAX = 1000;
+const COOKIE = "sluice_session";
+
+export class AdminAccess {
+  readonly #nowMs: () => number;
+  readonly #tokens: () => readonly ControlToken[];
+  /** By the SHA-256 of the cookie's value, so that a lookup gives no value away by its time. Oldest first. */
+  readonly #sessions = new Map<string, Session>();
+
+  /** `tokens`: those of the configuration in use, asked for each time. */
+  constructor(tokens: () => readonly ControlToken[], nowMs: () => number) {
+    this.#nowMs = nowMs;
+    this.#tokens = tokens;
+  }
+
+  /** The token behind a request, or the refusal. */
+  caller(req: IncomingMessage): ControlToken | GatewayError {
+    const bearer = bearerOf(req);
+    if (bearer !== undefined) return this.#tokenOf(bearer) ?? reject("token_invalid", {});
+    const cookie = cookieOf(req);
+    if (cookie === undefined) return reject("missing_bearer", {});
+    return this.#session(cookie)?.token ?? reject("token_invalid", {});
+  }
+
+  /** Begins a session: the `Set-Cookie` to answer with, undefined when there is no such token. */
+  signIn(req: IncomingMessage, secret: string): string | undefined {
+    const token = this.#tokenOf(secret);
+    if (token === undefined) return undefined;
+    const value = randomBytes(32).toString("base64url");
+    this.#sessions.set(digest(value).toString("hex"), {
+      token,
+      expiresAtMs: this.#nowMs() + SESSION_MS,
+    });
+    if (this.#sessions.size > SESSIONS_MAX) this.#sessions.delete(this.#sessions.keys().next().value ?? "");
+    return cookieText(req, value, SESSION_MS / 1000);
+  }
+
+  /** Ends the request's session, if there is one; the `Set-Cookie` that takes the cookie back. */
+  signOut(req: IncomingMessage): string {
+    const cookie = cookieOf(req);
+    if (cookie !== undefined) this.#sessions.delete(digest(cookie).toString("hex"));
+    return cookieText(req, "", 0);
+  }
+
+  #session(cookie: string): Session | undefined {
+    const key = digest(cookie).toString("hex");
+    const session = this.#sessions.get(key);
+    if (session === undefined) return undefined;
+    const { name, hash } = session.token;
+    const known = this.#tokens().find((token) => token.hash === hash && token.name === name);
+    if (known !== undefined && !this.#isExpired(known) && this.#nowMs() < session.expiresAtMs) return session;
+    this.#sessions.delete(key);
+    return undefined;
+  }
+
+  #tokenOf(secret: string): ControlToken | undefined {
+    const asked = digest(secret);
+    const known = this.#tokens().find(({ hash }) => matches(hash, asked));
+    return known === undefined || this.#isExpired(known) ? undefined : known;
+  }
+
+  #isExpired({ expires_at }: ControlToken): boolean {
+    return expires_at !== null && expires_at <= this.#nowMs();
+  }
+}
+
+/** The request's bearer token. */
+export function bearerOf(req: IncomingMessage): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? "")?.[1];
+}
+
+/** Whether a secret is the one with this hash (`sha256:` and hex digits). */
+export function isSecretOf(hash: string, secret: string): boolean {
+  return matches(hash, digest(secret));
+}
+
+/** In a time that says nothing of how much is equal. */
+function matches(hash: string, asked: Buffer): boolean {
+  return timingSafeEqual(Buffer.from(hash.slice(7), "hex"), asked);
+}
+
+/** Whether a request carries the cookie of a session. */
+export function hasSession(req: IncomingMessage): boolean {
+  return cookieOf(req) !== undefined;
+}
+
+function digest(secret: string): Buffer {
+  return createHash("sha256").update(secret).digest();
+}
+
+function cookieOf(req: IncomingMessage): string | undefined {
+  for (const pair of (req.headers.cookie ?? "").split(";")) {
+    const [name, value] = pair.trim().split("=", 2);
+    if (name === COOKIE && value !== undefined && value !== "") return value;
+  }
+  return undefined;
+}
+
+/** `Secure` behind a proxy that speaks TLS; the listener itself does not. Who lies about it harms its own cookie alone. */
+function cookieText(req: IncomingMessage, value: string, maxAgeSeconds: number): string {
+  const secure = req.headers["x-forwarded-proto"] === "https" ? "; Secure" : "";
+  return `${COOKIE}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
+}

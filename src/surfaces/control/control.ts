@@ -1,0 +1,212 @@
+/**
+ * The control plane: `POST /api/control`, an MCP server whose tools administer the gateway, for control-plane tokens
+ * alone. It changes running state, never files; what it changes are overrides in the store, and all of it is audited.
+ */
+import { hash as digestOf, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ResolvedConfig, TokenConfig } from "../../config/model.ts";
+import { readBytes } from "../../http/body.ts";
+import { countHeader } from "../../http/head-rules.ts";
+import { refusedOrigin } from "../../http/origin-check.ts";
+import { type FlatHeaders, sendError } from "../../http/respond.ts";
+import { type GatewayError, isGatewayError, reject } from "../../plugin/index.ts";
+import type { AuthFailures } from "../auth-failures.ts";
+import { serveRpc } from "../jsonrpc/http.ts";
+import {
+  invalidParams,
+  type McpServer,
+  type McpTool,
+  type RpcOutcome,
+  type ToolCall,
+} from "../jsonrpc/jsonrpc.ts";
+import { listEndpoints, listProjects, setEndpointActive } from "./endpoints.ts";
+import { exportBackup, listOverrides, reloadConfig } from "./gateway.ts";
+import { getSpend, listAuditEvents, listDeliveries, sendTestWebhook } from "./records.ts";
+import { createToken, listTokens, revokeToken, rotateToken } from "./tokens.ts";
+import {
+  argumentCheck,
+  type ControlCaller,
+  type ControlContext,
+  type ControlTool,
+  inputSchema,
+} from "./tool.ts";
+
+export type { ControlContext } from "./tool.ts";
+
+/** As listed: what only reads comes first, so that a client that tries the first one does no harm. */
+const TOOLS: readonly ControlTool[] = [
+  ...[listProjects, listEndpoints, listTokens, listOverrides],
+  ...[getSpend, listAuditEvents, listDeliveries],
+  ...[createToken, rotateToken, revokeToken, setEndpointActive],
+  ...[sendTestWebhook, reloadConfig, exportBackup],
+];
+
+/** Calls that may be open at a time; people and their agents ask, not traffic. */
+const OPEN_MAX = 64;
+
+/** What the HTTP side needs beside the tools' context. */
+export interface ControlDoor {
+  /** Address of the listener that serves the control plane. */
+  host(): string;
+  readonly failures: AuthFailures;
+  uuid(): string;
+  clientAddress(req: IncomingMessage): string;
+  isDraining(): boolean;
+}
+
+/** The handler of `POST /api/control`. Made once: changes run one after the other. */
+export function controlPlane(
+  ctx: ControlContext,
+  door: ControlDoor,
+): (req: IncomingMessage, res: ServerResponse) => void {
+  const server = controlServer(ctx);
+  let open = 0;
+  return (req, res) => {
+    const headers: FlatHeaders = ["X-Request-Id", door.uuid()];
+    const ipAddress = door.clientAddress(req);
+    const refusal =
+      refusedOrigin(req, { client: ipAddress, ownHost: door.host(), byCookie: false }) ??
+      (door.isDraining() ? reject("draining", {}, { retryAfterSeconds: 1 }) : undefined);
+    const name = refusal ?? callerName(req, ctx);
+    if (isGatewayError(name)) {
+      const attempt = { surface: "control", address: ipAddress } as const;
+      return door.failures.refuse(attempt, name, (error) => sendError(req, res, error, headers));
+    }
+    if (open >= OPEN_MAX)
+      return sendError(req, res, reject("overloaded", {}, { retryAfterSeconds: 1 }), headers);
+    open++;
+    res.once("close", () => open--);
+    const caller = { name, ipAddress };
+    readWithin(ctx, req, res, (bytes) => {
+      if (isGatewayError(bytes)) return sendError(req, res, bytes, headers);
+      serveRpc({
+        server,
+        caller,
+        req,
+        res,
+        bytes,
+        headers: () => headers,
+        done: (_status, thrown) => {
+          if (thrown !== undefined)
+            ctx.log.error({ err: thrown, actor: name }, "a control-plane tool failed");
+        },
+      });
+    });
+  };
+}
+
+/** The body within its limits of size and time; `done` runs once. */
+function readWithin(
+  ctx: ControlContext,
+  req: IncomingMessage,
+  res: ServerResponse,
+  done: (bytes: Buffer | GatewayError | undefined) => void,
+): void {
+  const { max_body_bytes: maxBytes, body_timeout_ms: ms } = ctx.config().server;
+  let isOver = false;
+  const end = (bytes: Buffer | GatewayError | undefined): void => {
+    if (isOver) return;
+    isOver = true;
+    deadline.cancel();
+    done(bytes);
+  };
+  const deadline = ctx.clock.after(ms, () => end(reject("body_too_slow", { ms })));
+  req.once("close", () => deadline.cancel());
+  let held = 0;
+  const hold = (bytes: number): GatewayError | undefined => {
+    if (isOver || !ctx.buffered.tryReserve(bytes))
+      return reject("buffers_full", {}, { retryAfterSeconds: 1 });
+    held += bytes;
+    return undefined;
+  };
+  res.once("close", () => ctx.buffered.release(held));
+  readBytes(req, res, { maxBytes, hold }, end);
+}
+
+/** The control plane as an MCP server. Its tools are the same for everybody. */
+export function controlServer(ctx: ControlContext): McpServer<ControlCaller> {
+  const shown = TOOLS.map(asMcpTool);
+  const checks = new Map<string, ReturnType<typeof argumentCheck>>();
+  /** Ends when the last change asked for has: each sees what the one before it did. */
+  let turn: Promise<unknown> = Promise.resolve();
+  const run = async (tool: ControlTool, { args }: ToolCall, caller: ControlCaller): Promise<RpcOutcome> => {
+    if (tool.effect === "reads") return tool.run(ctx, args, caller);
+    const mine = turn.then(() => tool.run(ctx, args, caller));
+    turn = mine.catch(() => undefined);
+    return mine;
+  };
+  return {
+    identity: { name: "sluice-control", title: "Sluice control plane", version: ctx.version },
+    instructions:
+      "Administers a Sluice gateway at run time. What is to last belongs into the configuration in git.",
+    tools: () => shown,
+    async call(caller, call) {
+      const tool = TOOLS.find(({ name }) => name === call.name);
+      if (tool === undefined) return invalidParams(`Unknown tool: ${call.name.slice(0, 128)}`);
+      let check = checks.get(tool.name);
+      // Compiled when first asked for: a gateway that is never administered loads no Ajv for it.
+      if (check === undefined) checks.set(tool.name, (check = argumentCheck(tool)));
+      const fault = check(call.args);
+      if (fault !== undefined) return invalidParams(fault);
+      const outcome = await run(tool, call, caller);
+      const fields = {
+        tool: tool.name,
+        actor: caller.name,
+        client: caller.ipAddress,
+        ok: "result" in outcome,
+      };
+      ctx.log.info(fields, "control-plane call");
+      return outcome;
+    },
+  };
+}
+
+function asMcpTool(tool: ControlTool): McpTool {
+  const { name, title, description, effect, isIdempotent } = tool;
+  return {
+    ...{ name, title, description },
+    inputSchema: inputSchema(tool),
+    annotations: {
+      readOnlyHint: effect === "reads" && isIdempotent,
+      destructiveHint: tool === revokeToken || tool === rotateToken || tool === setEndpointActive,
+      idempotentHint: isIdempotent,
+      openWorldHint: tool === sendTestWebhook,
+    },
+  };
+}
+
+const BEARER = /^Bearer +(\S+)$/i;
+
+/**
+ * Name of the control-plane token that asks. A project's token is known and has not the scope: 403; any other: 401
+ * (specification, JSON-RPC surfaces).
+ */
+function callerName(req: IncomingMessage, ctx: ControlContext): string | GatewayError {
+  const config = ctx.config();
+  // Counted in the raw list: `headersDistinct` throws on a header named `__proto__` (CVE-2026-21710).
+  if (countHeader(req.rawHeaders, "authorization") > 1) return reject("duplicate_authorization", {});
+  const token = BEARER.exec(req.headers.authorization ?? "")?.[1];
+  if (token === undefined) return reject("missing_bearer", {});
+  if (!/^gw_(?:live|test)_/.test(token)) return reject("token_format", {});
+  const digest = digestOf("sha256", token, "buffer");
+  const known = config.control_plane.tokens.find(({ hash }) =>
+    timingSafeEqual(Buffer.from(hash.slice(7), "hex"), digest),
+  );
+  if (known !== undefined) {
+    const isExpired = known.expires_at !== null && known.expires_at <= ctx.clock.nowMs();
+    return isExpired ? reject("token_invalid", {}) : known.name;
+  }
+  const other = projectToken(config, `sha256:${digest.toString("hex")}`);
+  const isGood =
+    other?.is_active === true && (other.expires_at ?? Number.POSITIVE_INFINITY) > ctx.clock.nowMs();
+  if (!isGood) return reject("token_invalid", {});
+  return reject("scope_missing", { scope: "control", scopes: other.scopes.join(", ") || "none" });
+}
+
+function projectToken(config: ResolvedConfig, hash: string): TokenConfig | undefined {
+  for (const { tokens } of config.projects) {
+    const token = tokens.find((one) => one.hash === hash);
+    if (token !== undefined) return token;
+  }
+  return undefined;
+}

@@ -1,0 +1,212 @@
+/**
+ * What a tool of the control plane is: arguments that its schema has accepted in, content out. And the context that all
+ * of them are handed; they reach for nothing else.
+ */
+
+import type { AuditTrail } from "../../audit/audit.ts";
+import type { ByteBudget } from "../../base/byte-budget.ts";
+import { compileSchema } from "../../base/json-schema.ts";
+import type { ProjectConfig, ResolvedConfig } from "../../config/model.ts";
+import type { OverrideEdit, OverrideEdits, Standing } from "../../config/override-edits.ts";
+import type {
+  AuditSeverity,
+  Clock,
+  JsonValue,
+  Logger,
+  MaybePromise,
+  StateStore,
+} from "../../plugin/index.ts";
+import type { Deliveries } from "../../webhooks/deliveries.ts";
+import type { Webhooks } from "../../webhooks/webhooks.ts";
+import {
+  invalidParams,
+  type JsonMap,
+  RPC,
+  type RpcError,
+  type RpcOutcome,
+  structured,
+} from "../jsonrpc/jsonrpc.ts";
+import type { Reload } from "../reload-answer.ts";
+
+/** What the control plane needs of the gateway. */
+export interface ControlContext {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly version: string;
+  readonly buffered: ByteBudget;
+  readonly store: Pick<StateStore, "driver" | "overrides" | "sums" | "audit">;
+  readonly audit: AuditTrail;
+  readonly deliveries: Deliveries;
+  readonly webhooks: Pick<Webhooks, "sendTest">;
+  readonly edits: OverrideEdits;
+  /** As calls run on it: git's, with the overrides applied. */
+  config(): ResolvedConfig;
+  /** Without the overrides. */
+  git(): ResolvedConfig;
+  /** git's, to be shown: every secret as its fingerprint. */
+  shownConfig(): JsonValue;
+  /** Brings what the store now overrides into use; calls that begin after it see it. */
+  applyOverrides(): Promise<void>;
+  reload(): Promise<Reload>;
+}
+
+/** Whose call it is. */
+export interface ControlCaller {
+  /** Name of the control-plane token. */
+  readonly name: string;
+  readonly ipAddress: string;
+}
+
+export interface ControlTool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  /** JSON Schema of each argument; no others are taken. */
+  readonly args: Readonly<Record<string, JsonMap>>;
+  readonly required: readonly string[];
+  /** `changes` run one after the other. */
+  readonly effect: "reads" | "changes";
+  /** Doing it again changes nothing more. */
+  readonly isIdempotent: boolean;
+  run(ctx: ControlContext, args: JsonMap, caller: ControlCaller): MaybePromise<RpcOutcome>;
+}
+
+export function inputSchema({ args, required }: ControlTool): JsonMap {
+  return { type: "object", properties: args, required, additionalProperties: false };
+}
+
+/** A function that says what is wrong with a tool's arguments, naming the first that is; undefined: nothing. */
+export function argumentCheck(tool: ControlTool): (args: JsonMap) => string | undefined {
+  const compiled = compileSchema(inputSchema(tool));
+  if (!compiled.ok) throw new Error(`${tool.name}: ${compiled.message}`);
+  return (args) => {
+    const [fault] = compiled.check(args) ?? [];
+    return fault === undefined ? undefined : readable(fault);
+  };
+}
+
+const UNKNOWN = "additional properties: '";
+
+function readable(fault: string): string {
+  const missing = /^body must have required property '(.*)'$/.exec(fault)?.[1];
+  if (missing !== undefined) return `Argument '${missing}' is required.`;
+  const unknown = fault.indexOf(UNKNOWN);
+  if (unknown !== -1) {
+    const name = fault.slice(unknown + UNKNOWN.length, -1);
+    return `Argument '${name.slice(0, 64)}' is not known.`;
+  }
+  const [, name = "", rest = ""] = /^(\S+) (.*)$/s.exec(fault) ?? [];
+  return `Argument '${name}' ${rest}.`;
+}
+
+/** A business rule that says no (specification: -32602), naming the argument. */
+export function refusedArgument(name: string, why: string): { readonly error: RpcError } {
+  return invalidParams(`Argument '${name}': ${why}.`);
+}
+
+/** An argument that the schema knows for a string; "" when it was left out. */
+export function textOf(args: JsonMap, name: string): string {
+  const value = args[name];
+  return typeof value === "string" ? value : "";
+}
+
+/** The project that `project_uuid` names, in either case. */
+export function projectOf(config: ResolvedConfig, args: JsonMap): ProjectConfig | undefined {
+  const wanted = textOf(args, "project_uuid").toLowerCase();
+  return config.projects.find(({ uuid }) => uuid === wanted);
+}
+
+export function noSuchProject(args: JsonMap): { readonly error: RpcError } {
+  return refusedArgument("project_uuid", `there is no project '${textOf(args, "project_uuid")}'`);
+}
+
+/** The `run` of a tool about the one project that `project_uuid` names. */
+export function ofProject(
+  run: (project: ProjectConfig, ...rest: Parameters<ControlTool["run"]>) => MaybePromise<RpcOutcome>,
+): ControlTool["run"] {
+  return (ctx, args, caller) => {
+    const project = projectOf(ctx.config(), args);
+    return project === undefined ? noSuchProject(args) : run(project, ctx, args, caller);
+  };
+}
+
+/** What a change starts from. */
+export interface Now {
+  readonly edits: OverrideEdits;
+  readonly standing: Standing;
+  /** As calls run on what stands. */
+  readonly running: ResolvedConfig;
+  readonly author: { readonly actor: string; readonly atMs: number };
+  /** Of the state store. */
+  readonly driver: string;
+}
+
+export interface Change {
+  readonly edit: OverrideEdit;
+  /** undefined: nothing has changed that the audit log would want. */
+  readonly event: ChangeEvent | undefined;
+  readonly content: JsonMap;
+}
+
+export interface ChangeEvent {
+  readonly event: string;
+  readonly severity: AuditSeverity;
+  readonly project: ProjectConfig;
+  readonly target: string;
+  readonly metadata: JsonMap;
+}
+
+export const STORE_LOST: { readonly error: RpcError } = {
+  error: { code: RPC.internal, message: "The state store is not available." },
+};
+
+/** The `run` of a tool that changes what runs: `plan` says what is to be other, or refuses. */
+export function changing(
+  plan: (now: Now, args: JsonMap) => Change | { readonly error: RpcError },
+): ControlTool["run"] {
+  return async (ctx, args, caller) => {
+    const overrides = await ctx.store.overrides.list();
+    if (overrides === "unavailable") return STORE_LOST;
+    const { edits } = ctx;
+    const standing: Standing = { git: ctx.git(), overrides };
+    const author = { actor: caller.name, atMs: ctx.clock.nowMs() };
+    const change = plan(
+      { edits, standing, running: edits.running(standing), author, driver: ctx.store.driver },
+      args,
+    );
+    return "error" in change ? change : carryOut(ctx, change, caller);
+  };
+}
+
+/** Stores a change, brings it into use, writes it to the audit log, and answers: in this order. */
+async function carryOut(ctx: ControlContext, change: Change, caller: ControlCaller): Promise<RpcOutcome> {
+  const { edit, event, content } = change;
+  for (const override of edit.put) {
+    if (!(await ctx.store.overrides.put(override))) {
+      return { error: { code: RPC.internal, message: "The state store did not take the change." } };
+    }
+  }
+  for (const key of edit.drop) await ctx.store.overrides.drop(key);
+  if (edit.put.length + edit.drop.length > 0) await ctx.applyOverrides();
+  if (event !== undefined) {
+    const { id, name, uuid } = event.project;
+    const { name: actor, ipAddress } = caller;
+    await ctx.audit.record({ ...event, project: { id, name, uuid }, actor, ipAddress });
+  }
+  return structured(content);
+}
+
+export const PROJECT_UUID: JsonMap = { type: "string", description: "UUID of a project." };
+export const LIMIT: JsonMap = {
+  ...{ type: "integer", minimum: 1, maximum: 1000, default: 100 },
+  description: "How many at most, newest first.",
+};
+
+export function limitOf(args: JsonMap): number {
+  return typeof args["limit"] === "number" ? args["limit"] : 100;
+}
+
+/** An integer where the configuration gives one, as the specification's example has it. */
+export function shownTokenId(id: string): number | string {
+  return /^(?:0|[1-9]\d{0,14})$/.test(id) ? Number(id) : id;
+}

@@ -1,0 +1,195 @@
+/**
+ * From the bytes of one POST to a status and a body: parsing, batches, notifications, and the HTTP statuses of both eras.
+ * Knows no socket and no tool.
+ */
+import { isUtf8 } from "node:buffer";
+import { refusedByShape } from "../../http/body.ts";
+import { isPromise, type JsonValue, type MaybePromise } from "../../plugin/index.ts";
+import { parsedValue } from "../../provider-kit/index.ts";
+import { type EraHeaders, readEra } from "./era.ts";
+import {
+  isMap,
+  type JsonMap,
+  type McpServer,
+  RPC,
+  RPC_ERROR_CODES,
+  type RpcError,
+  type RpcOutcome,
+} from "./jsonrpc.ts";
+import { callMethod } from "./methods.ts";
+import type { RpcSession } from "./running.ts";
+
+export interface RpcIncoming {
+  /** undefined: no body. */
+  readonly bytes: Buffer | undefined;
+  readonly headers: EraHeaders;
+  /** Takes notifications that come before the answer; undefined when the client takes no event stream. */
+  readonly notify: ((notification: JsonMap) => void) | undefined;
+  /** Hears of what the server has thrown, which is a bug; the client is told nothing of it but -32603. */
+  readonly thrown: (cause: unknown) => void;
+  /** Absent: requests cannot be withdrawn, and no session has an id. */
+  readonly session: RpcSession | undefined;
+}
+
+export interface RpcReply {
+  readonly status: number;
+  /** undefined: nothing, as to a notification. */
+  readonly body: JsonMap | readonly JsonMap[] | undefined;
+  /** The client has withdrawn the request: it must not be sent a response where there is another way to end. */
+  readonly isCancelled?: boolean;
+  /** Sent as `X-Error-Code`: of an error that is the whole answer. */
+  readonly errorCode?: string | undefined;
+  /** Sent as `Mcp-Session-Id`. */
+  readonly sessionId?: string;
+}
+
+/** Messages that one batch may hold. */
+const BATCH_MAX = 50;
+
+/** Answers one POST. Neither throws nor rejects. */
+export function handleRpc<Caller>(
+  server: McpServer<Caller>,
+  caller: Caller,
+  incoming: RpcIncoming,
+): MaybePromise<RpcReply> {
+  const message = parse(incoming.bytes);
+  if (message === undefined) return failure(400, null, { code: RPC.parse, message: "Parse error." });
+  if (Array.isArray(message)) return handleBatch(server, caller, { ...incoming, notify: undefined }, message);
+  return handleOne(server, caller, incoming, message);
+}
+
+/**
+ * One message after the other: revision 2025-03-26 had batches, the stateless one has none. All are looked at before the
+ * first is done, so that no refusal hides the answers of what has been.
+ */
+async function handleBatch<Caller>(
+  server: McpServer<Caller>,
+  caller: Caller,
+  incoming: RpcIncoming,
+  messages: readonly JsonValue[],
+): Promise<RpcReply> {
+  const no = (reason: string): RpcError => ({ code: RPC.request, message: `Invalid request: ${reason}.` });
+  if (messages.length === 0) return failure(200, null, no("the batch is empty"));
+  if (messages.length > BATCH_MAX)
+    return failure(200, null, no(`a batch holds ${BATCH_MAX} messages at most`));
+  for (const message of messages) {
+    const { stateless, refused } = readEra(message, incoming.headers);
+    if (stateless) return failure(400, idOf(message), no("this revision has no batches"));
+    if (refused !== undefined) return failure(400, idOf(message), refused);
+  }
+  const answers: JsonMap[] = [];
+  for (const message of messages) {
+    const { body, isCancelled } = await handleOne(server, caller, incoming, message);
+    if (isMap(body) && isCancelled !== true) answers.push(body);
+  }
+  return answers.length === 0 ? accepted(incoming.headers) : { status: 200, body: answers };
+}
+
+function handleOne<Caller>(
+  server: McpServer<Caller>,
+  caller: Caller,
+  incoming: RpcIncoming,
+  message: JsonValue,
+): MaybePromise<RpcReply> {
+  const era = readEra(message, incoming.headers);
+  const id = idOf(message);
+  if (!isMap(message) || message["jsonrpc"] !== "2.0" || !hasGoodId(message)) {
+    return failure(era.stateless ? 400 : 200, id, invalidRequest(message));
+  }
+  const { method } = message;
+  if (typeof method !== "string") {
+    // A client's answer to a question of the server's; none is ever asked.
+    if (method === undefined && ("result" in message || "error" in message))
+      return accepted(incoming.headers);
+    return failure(era.stateless ? 400 : 200, id, invalidRequest(message));
+  }
+  if (era.refused !== undefined) return failure(400, id, era.refused);
+  // Nothing is done without somebody to tell of it: a notification that asks for more than MCP's own is dropped.
+  if (!("id" in message)) {
+    if (method === "notifications/cancelled" && !era.stateless) cancel(incoming, message["params"]);
+    return accepted(incoming.headers);
+  }
+  const answer = (outcome: RpcOutcome): RpcReply => {
+    if (isCancelled)
+      return { ...failure(200, id, { code: RPC.cancelled, message: "Request cancelled." }), isCancelled };
+    if ("result" in outcome) {
+      const reply = { status: 200, body: { jsonrpc: "2.0", id, result: outcome.result } };
+      const isBegun = method === "initialize" && incoming.session !== undefined;
+      return isBegun ? { ...reply, sessionId: incoming.session.newId() } : reply;
+    }
+    return failure(era.stateless ? statusOf(outcome.error) : 200, id, outcome.error);
+  };
+  let isCancelled = false;
+  const broken = (cause: unknown): RpcReply => {
+    incoming.thrown(cause);
+    return failure(200, id, { code: RPC.internal, message: "Internal error." });
+  };
+  const { params } = message;
+  try {
+    const { stateless } = era;
+    const { notify, session } = incoming;
+    const requests = session?.requests;
+    const outcome = callMethod(server, caller, { method, params, stateless, notify, requests });
+    if (!isPromise(outcome)) return answer(outcome);
+    if (stateless || id === null || requests === undefined) return outcome.then(answer, broken);
+    const end = requests.begin(id, () => {
+      isCancelled = true;
+      server.cancel?.(caller);
+    });
+    return outcome.finally(end).then(answer, broken);
+  } catch (cause) {
+    return broken(cause);
+  }
+}
+
+function cancel({ session }: RpcIncoming, params: JsonValue | undefined): void {
+  const id = isMap(params) ? params["requestId"] : undefined;
+  if (typeof id === "string" || typeof id === "number") session?.requests.cancel(id);
+}
+
+/** HTTP's, of a protocol error in the stateless revision. */
+function statusOf({ code }: RpcError): number {
+  if (code === RPC.method) return 404;
+  return code === RPC.missingCapability ? 400 : 200;
+}
+
+/** 202 to those who speak MCP's transport, 204 to all others (CONTRACT section 10). */
+function accepted(headers: EraHeaders): RpcReply {
+  const isTransport =
+    headers["mcp-protocol-version"] !== undefined || headers["accept"]?.includes("text/event-stream");
+  return { status: isTransport ? 202 : 204, body: undefined };
+}
+
+export function failure(status: number, id: JsonValue, error: RpcError): RpcReply {
+  const { code, message, data, errorCode = RPC_ERROR_CODES[code] } = error;
+  const shown: JsonMap = data === undefined ? { code, message } : { code, message, data };
+  return { status, body: { jsonrpc: "2.0", id, error: shown }, errorCode };
+}
+
+function invalidRequest(message: JsonValue): RpcError {
+  const reason = !isMap(message)
+    ? "a message is a JSON object"
+    : message["jsonrpc"] !== "2.0"
+      ? "'jsonrpc' must be \"2.0\""
+      : !hasGoodId(message)
+        ? "'id' must be a string or a number"
+        : "'method' must be a string";
+  return { code: RPC.request, message: `Invalid request: ${reason}.` };
+}
+
+function parse(bytes: Buffer | undefined): JsonValue | undefined {
+  if (bytes === undefined || !isUtf8(bytes)) return undefined;
+  const value = parsedValue(bytes.toString("utf8")) as JsonValue | undefined; // JSON has no other values
+  return value !== undefined && refusedByShape(value) === undefined ? value : undefined;
+}
+
+function hasGoodId(message: JsonMap): boolean {
+  const { id } = message;
+  return id === undefined || typeof id === "string" || typeof id === "number";
+}
+
+/** What an answer names: null where the request's own is missing or of no use. */
+function idOf(message: JsonValue): string | number | null {
+  const id = isMap(message) ? message["id"] : undefined;
+  return typeof id === "string" || typeof id === "number" ? id : null;
+}

@@ -1,0 +1,213 @@
+/**
+ * Writes answers in OpenAI's format. Of an upstream that speaks it everything stays as it came but what a hook changed,
+ * what no hook could judge where some do, and what its server leaves out that OpenAI's schema wants.
+ */
+import type { ClosingAnswer } from "../../pipeline/reply.ts";
+import { toolCallsJson } from "../../pipeline/tool-calls.ts";
+import type { Alternative, ChatResult, JsonMembers, RawAnswer, Usage } from "../../plugin/index.ts";
+import { parsed, parseJson, record, records } from "../../provider-kit/index.ts";
+import { isTier, wholeLogprobs } from "../../provider-kit/openai-chat/repaired-event.ts";
+
+export interface WholeAnswer {
+  readonly result: ChatResult;
+  readonly usage: Usage;
+  /** Hooks watch the answer: what they cannot judge (thoughts, sound) is left out. */
+  readonly guarded: boolean;
+  /** Unix seconds. */
+  readonly created: number;
+}
+
+/** `chat.completion`. */
+export function completionOf({ result, usage, guarded, created }: WholeAnswer): JsonMembers {
+  const { raw } = result;
+  const from = raw?.json ?? {};
+  const asItCame = raw !== undefined && isUntouched(raw, result);
+  const choices = [result, ...(result.more ?? [])].map((said, n) => {
+    const came = asItCame ? records(from["choices"])[n] : undefined;
+    return came === undefined ? choiceOf(said, n) : choiceAsItCame(came, said, { n, guarded });
+  });
+  return {
+    ...sound(from),
+    id: result.id,
+    object: "chat.completion",
+    created: Number.isSafeInteger(from["created"]) ? from["created"] : created,
+    model: result.model,
+    choices,
+    usage: usageOf(from["usage"], usage),
+  };
+}
+
+function isUntouched(raw: RawAnswer, { content, toolCalls, more }: ChatResult): boolean {
+  return raw.content === content && raw.toolCalls === toolCalls && raw.more === more;
+}
+
+function choiceOf(said: Alternative, index: number): JsonMembers {
+  const calls = said.toolCalls ?? [];
+  const message = {
+    role: "assistant",
+    content: said.content === "" && calls.length > 0 ? null : said.content,
+    refusal: null,
+    ...(calls.length > 0 && { tool_calls: parseJson(toolCallsJson(calls)) }),
+  };
+  return { index, message, logprobs: null, finish_reason: wordOf(said.finishReason) };
+}
+
+/** What hooks have seen of a message. */
+const JUDGED = ["role", "content", "refusal", "tool_calls", "function_call"];
+
+function choiceAsItCame(
+  came: JsonMembers,
+  said: Alternative,
+  { n, guarded }: { readonly n: number; readonly guarded: boolean },
+): JsonMembers {
+  const message = withoutNull(record(came["message"]) ?? {}, ["tool_calls", "function_call"]);
+  const own = choiceOf(said, n);
+  const { content, refusal } = message;
+  const { tool_calls: _calls, ...rest } = guarded ? only(message, JUDGED) : message;
+  const kept = {
+    ...rest,
+    role: "assistant",
+    // Compatible servers may answer in parts, or leave the content of a tool call out.
+    content: typeof content === "string" || content === null ? content : record(own["message"])?.["content"],
+    refusal: typeof refusal === "string" ? refusal : null,
+    ...callsIn(message, own),
+  };
+  const { logprobs, index } = came;
+  const beside = guarded ? {} : came;
+  return {
+    ...beside,
+    index: Number.isSafeInteger(index) ? index : n,
+    message: kept,
+    logprobs: wholeLogprobs(logprobs) ?? null,
+    finish_reason: finishWord(came["finish_reason"], said),
+  };
+}
+
+/** Calls as they came where each has what OpenAI gives it. */
+function callsIn(message: JsonMembers, own: JsonMembers): JsonMembers {
+  const calls = records(message["tool_calls"]);
+  const ours = record(own["message"])?.["tool_calls"];
+  if (message["function_call"] !== undefined || ours === undefined) return {};
+  return { tool_calls: calls.length > 0 && calls.every(isWhole) ? calls : ours };
+}
+
+function isWhole(call: JsonMembers): boolean {
+  const called = record(call[call["type"] === "custom" ? "custom" : "function"]);
+  const text = called?.["arguments"] ?? called?.["input"];
+  return typeof call["id"] === "string" && call["id"] !== "" && typeof text === "string" && "type" in call;
+}
+
+const WORDS: ReadonlySet<unknown> = new Set([
+  "stop",
+  "length",
+  "tool_calls",
+  "content_filter",
+  "function_call",
+]);
+
+/** The provider's own word where it is one of OpenAI's, and no plain stop of an answer that calls tools. */
+function finishWord(came: unknown, said: Pick<Alternative, "finishReason">): unknown {
+  const own = wordOf(said.finishReason);
+  return WORDS.has(came) && !(came === "stop" && own === "tool_calls") ? came : own;
+}
+
+function wordOf(reason: Alternative["finishReason"]): string {
+  return reason === "error" ? "content_filter" : reason;
+}
+
+function usageOf(came: unknown, usage: Usage): JsonMembers {
+  const { promptTokens, completionTokens, totalTokens } = usage;
+  const counts = {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: totalTokens,
+  };
+  const told = record(came);
+  if (told !== undefined) {
+    const { prompt_tokens_details, completion_tokens_details, ...others } = told;
+    return { ...others, ...counts, ...countsIn({ prompt_tokens_details, completion_tokens_details }) };
+  }
+  return {
+    ...counts,
+    prompt_tokens_details: {
+      cached_tokens: usage.cachedPromptTokens ?? 0,
+      cache_write_tokens: usage.cacheWriteTokens ?? 0,
+    },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
+  };
+}
+
+/** Details as they came; what is null in them was not counted. */
+function countsIn(details: JsonMembers): JsonMembers {
+  const told = Object.entries(details).flatMap(([name, value]) => {
+    const counts = record(value);
+    return counts === undefined ? [] : [[name, withoutNull(counts, Object.keys(counts))]];
+  });
+  return Object.fromEntries(told);
+}
+
+/** The events that end a streamed answer: the finish reason, the usage where it was asked for, the end. */
+export function closingEvents(answer: ClosingAnswer, usageEvent: boolean): string {
+  const { result, usage, head } = answer;
+  const own = parsed(`${head}]}`) ?? {};
+  const finish = parsed(answer.finishEvent ?? "") ?? own;
+  const told = parsed(answer.usageEvent ?? "") ?? finish;
+  const came = records(finish["choices"])[0] ?? {};
+  const choice = {
+    index: 0,
+    delta: {},
+    ...came,
+    finish_reason: finishWord(came["finish_reason"], result),
+  };
+  const { usage: used, ...first } = sound(finish);
+  // OpenAI says null in every event but the last, where it is asked for.
+  const beside = usageEvent && used === null ? { usage: null } : {};
+  let events = eventOf({ ...own, ...first, choices: [choice], ...beside });
+  if (usageEvent) {
+    const last = { ...own, ...sound(told), choices: [] };
+    events += eventOf({ ...last, usage: usageOf(told["usage"], usage) });
+  }
+  return `${events}data: [DONE]\n\n`;
+}
+
+/** A whole answer as the events of a stream: for several choices, which are asked for whole. */
+export function wholeAsEvents(answer: WholeAnswer, usageEvent: boolean): string {
+  const { choices, usage, ...completion } = completionOf(answer);
+  const head = { ...completion, object: "chat.completion.chunk" };
+  let events = "";
+  for (const { index, message, logprobs, finish_reason } of records(choices)) {
+    const { tool_calls, ...said } = record(message) ?? {};
+    const event = (delta: object, end: unknown = null): string =>
+      eventOf({ ...head, choices: [{ index, delta, logprobs: null, finish_reason: end }] });
+    events += eventOf({ ...head, choices: [{ index, delta: said, logprobs, finish_reason: null }] });
+    // One an event, as OpenAI has it: there are clients that read the first of a list and no other.
+    for (const [at, call] of records(tool_calls).entries())
+      events += event({ tool_calls: [{ index: at, ...call }] });
+    events += event({}, finish_reason);
+  }
+  if (usageEvent) events += eventOf({ ...head, choices: [], usage });
+  return `${events}data: [DONE]\n\n`;
+}
+
+function eventOf(event: object): string {
+  return `data: ${JSON.stringify(event)}\n\n`;
+}
+
+const NULL_BREAKS = ["id", "model", "system_fingerprint", "obfuscation", "metadata"];
+
+/** An answer or event without what OpenAI's schema refuses. */
+function sound(from: JsonMembers): JsonMembers {
+  const { service_tier, ...others } = withoutNull(from, NULL_BREAKS);
+  return service_tier !== undefined && isTier(service_tier) ? { ...others, service_tier } : others;
+}
+
+/** Members that OpenAI's schema knows, but not as null. */
+function withoutNull(from: JsonMembers, keys: readonly string[]): JsonMembers {
+  return Object.fromEntries(
+    Object.entries(from).filter(([key, value]) => value !== null || !keys.includes(key)),
+  );
+}
+
+function only(from: JsonMembers, keys: readonly string[]): JsonMembers {
+  return Object.fromEntries(Object.entries(from).filter(([key]) => keys.includes(key)));
+}

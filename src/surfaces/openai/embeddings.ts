@@ -1,0 +1,76 @@
+/** Embeddings in OpenAI's format: the texts are messages of the call, so that limits and guardrails see each of them. */
+import { type JsonBody, refusedByShape } from "../../http/body.ts";
+import type { CallOptions, ChatResult, GatewayError, Message, Usage } from "../../plugin/index.ts";
+import { record, records } from "../../provider-kit/index.ts";
+import { Fields, type Findings } from "./fields.ts";
+
+export interface EmbeddingsInput {
+  /** The alias that is asked. */
+  readonly model: string;
+  /** One for each text. */
+  readonly messages: readonly Message[];
+  readonly options: CallOptions;
+  /** Vectors are wanted as the base64 of their 32-bit floats. */
+  readonly base64: boolean;
+}
+
+const TEXTS_MAX = 2048;
+const DIMENSIONS_MAX = 65_536;
+
+export function readEmbeddingsBody(body: JsonBody): EmbeddingsInput | GatewayError {
+  const shape = refusedByShape(body);
+  if (shape !== undefined) return shape;
+  const findings: Findings = { refusal: undefined };
+  const fields = new Fields(body, findings);
+  const model = fields.required("model");
+  const texts = readTexts(fields);
+  const base64 = fields.choice("encoding_format", ["float", "base64"]) === "base64";
+  const dimensions = fields.integer("dimensions", 1, DIMENSIONS_MAX);
+  const user = fields.text("user");
+  const extra = fields.rest();
+  if (findings.refusal !== undefined) return findings.refusal;
+  const options: CallOptions = {
+    embed: dimensions === undefined ? {} : { dimensions },
+    // Vectors cost nothing beyond what was read.
+    maxOutputTokens: 0,
+    ...(user !== undefined && { user }),
+    ...(extra !== undefined && { extra }),
+  };
+  return { model, messages: texts.map((content) => ({ role: "user", content })), options, base64 };
+}
+
+/** Numbers of tokens, which OpenAI takes too, no guardrail could read. */
+function readTexts(fields: Fields): readonly string[] {
+  const input = fields.any("input");
+  const list: readonly unknown[] = Array.isArray(input) ? input : [input];
+  const texts = list.filter((text) => typeof text === "string" && text !== "");
+  if (texts.length === list.length && texts.length > 0 && texts.length <= TEXTS_MAX) {
+    // As the filter has seen.
+    return texts as readonly string[];
+  }
+  fields.wrong("input", `a non-empty string, or an array of up to ${TEXTS_MAX} of them`);
+  return [];
+}
+
+/** In OpenAI's format; of an upstream that speaks it everything stays as it came but where vectors are wanted as base64. */
+export function embeddingsOf(result: ChatResult, usage: Usage, base64: boolean): string {
+  const { embeddings = [], raw } = result;
+  const from = raw?.json ?? {};
+  const entries = records(from["data"]);
+  return JSON.stringify({
+    ...from,
+    object: "list",
+    data: embeddings.map((vector, index) => ({
+      ...entries[index],
+      object: "embedding",
+      index,
+      embedding: base64 ? Buffer.from(new Float32Array(vector).buffer).toString("base64") : vector,
+    })),
+    model: result.model,
+    usage: {
+      ...record(from["usage"]),
+      prompt_tokens: usage.promptTokens,
+      total_tokens: usage.totalTokens,
+    },
+  });
+}

@@ -1,0 +1,160 @@
+/**
+ * Reads the members of a client's JSON object one by one, and keeps the first that is wrong: what a reader returns then
+ * is of no use and must not be. Null is what OpenAI's clients send for "not set".
+ */
+import type { GatewayError, JsonMembers } from "../../plugin/index.ts";
+import { reject } from "../../plugin/index.ts";
+
+/** Of one body: the first member that is wrong. */
+export interface Findings {
+  refusal: GatewayError | undefined;
+}
+
+export class Fields {
+  readonly #from: JsonMembers;
+  /** Path of the object, with the dot behind it; "" for the body. */
+  readonly #at: string;
+  readonly #findings: Findings;
+  readonly #read = new Set<string>();
+
+  constructor(from: JsonMembers, findings: Findings, at = "") {
+    this.#from = from;
+    this.#at = at;
+    this.#findings = findings;
+  }
+
+  /** undefined: not set. */
+  any(name: string): unknown {
+    this.#read.add(name);
+    return this.#from[name] ?? undefined;
+  }
+
+  text(name: string): string | undefined {
+    const value = this.any(name);
+    return value === undefined || typeof value === "string" ? value : this.wrong(name, "a string");
+  }
+
+  /** A text that says something, and must be there. */
+  required(name: string): string {
+    const value = this.any(name);
+    if (typeof value === "string" && value !== "") return value;
+    this.wrong(name, "a non-empty string");
+    return "";
+  }
+
+  flag(name: string): boolean | undefined {
+    const value = this.any(name);
+    return value === undefined || typeof value === "boolean" ? value : this.wrong(name, "a boolean");
+  }
+
+  number(name: string, min: number, max: number): number | undefined {
+    const value = this.any(name);
+    if (value === undefined || (typeof value === "number" && value >= min && value <= max)) return value;
+    return this.wrong(name, `a number from ${min} to ${max}`);
+  }
+
+  integer(name: string, min: number, max: number): number | undefined {
+    const value = this.any(name);
+    if (value === undefined || (isInteger(value) && value >= min && value <= max)) return value;
+    const range = max === Number.MAX_SAFE_INTEGER ? ` of at least ${min}` : ` from ${min} to ${max}`;
+    return this.wrong(name, `an integer${min === Number.MIN_SAFE_INTEGER ? "" : range}`);
+  }
+
+  choice<const Word extends string>(name: string, words: readonly Word[]): Word | undefined {
+    const value = this.any(name);
+    const word = words.find((one) => one === value);
+    if (word === undefined && value !== undefined) this.wrong(name, `one of ${words.join(", ")}`);
+    return word;
+  }
+
+  object(name: string): Fields | undefined {
+    const value = this.any(name);
+    if (value === undefined) return undefined;
+    return isObject(value) ? this.#inner(value, name) : this.wrong(name, "an object");
+  }
+
+  members(name: string): JsonMembers | undefined {
+    const value = this.any(name);
+    return value === undefined || isObject(value) ? value : this.wrong(name, "an object");
+  }
+
+  /** Reads each object of a list. */
+  list<T>(name: string, read: (entry: Fields) => T | undefined): T[] | undefined {
+    const value = this.any(name);
+    if (value === undefined) return undefined;
+    if (!Array.isArray(value)) return this.wrong(name, "an array");
+    const entries: T[] = [];
+    for (let i = 0; i < value.length && this.#findings.refusal === undefined; i++) {
+      const entry: unknown = value[i];
+      if (!isObject(entry)) return this.wrong(`${name}[${i}]`, "an object");
+      const made = read(this.#inner(entry, `${name}[${i}]`));
+      if (made !== undefined) entries.push(made);
+    }
+    return entries;
+  }
+
+  /** What is set and nobody has read; undefined: nothing. */
+  rest(): JsonMembers | undefined {
+    let rest: Record<string, unknown> | undefined;
+    for (const name in this.#from) {
+      const value = this.#from[name] ?? undefined;
+      if (value !== undefined && !this.#read.has(name)) (rest ??= {})[name] = value;
+    }
+    return rest;
+  }
+
+  /** Refuses what is set and nobody has read: it could not be passed on. */
+  end(): void {
+    for (const name in this.rest())
+      this.#findings.refusal ??= reject("forbidden_field", { field: this.#at + name });
+  }
+
+  wrong(name: string, expected: string): undefined {
+    this.#findings.refusal ??= reject("invalid_field", { field: this.#at + name, expected });
+  }
+
+  #inner(value: JsonMembers, name: string): Fields {
+    return new Fields(value, this.#findings, `${this.#at}${name}.`);
+  }
+}
+
+function isInteger(value: unknown): value is number {
+  return Number.isSafeInteger(value);
+}
+
+function isObject(value: unknown): value is JsonMembers {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const OF_TOOL: ReadonlySet<string> = new Set([
+  ...["type", "function", "id", "index"],
+  // A hint of Anthropic's clients, which is kept beside the tool.
+  "cache_control",
+]);
+const OF_FUNCTION: ReadonlySet<string> = new Set([
+  ...["name", "description", "parameters", "strict"],
+  // OpenAI's SDKs add what they have parsed to the calls of an answer, and send it back with it.
+  ...["arguments", "parsed_arguments"],
+]);
+
+/** Of tools, or of calls of tools, some that the gateway has no words for: custom ones, or with members of others. */
+export function areBeyond(tools: unknown): boolean {
+  return Array.isArray(tools) && tools.some(isBeyond);
+}
+
+function isBeyond(tool: unknown): boolean {
+  if (!isObject(tool)) return false;
+  const { function: called } = tool;
+  return tool["type"] === "custom" || sets(tool, OF_TOOL) || (isObject(called) && sets(called, OF_FUNCTION));
+}
+
+/** Some member is set that is not among `known`. */
+function sets(from: JsonMembers, known: ReadonlySet<string>): boolean {
+  return Object.entries(from).some(([name, value]) => value !== null && !known.has(name));
+}
+
+/** The `type` of an object; "" where it has none. */
+export function kindOf(value: unknown): string {
+  const isTyped = typeof value === "object" && value !== null && "type" in value;
+  return isTyped && typeof value.type === "string" ? value.type : "";
+}

@@ -1,0 +1,163 @@
+/**
+ * What is said to upstream MCP servers and what comes back, as far as both eras of the protocol share it: messages,
+ * revisions, the envelope and headers of the stateless one. Opens no connection.
+ */
+import { VERSION } from "../../base/version.ts";
+import type { JsonValue } from "../../plugin/index.ts";
+import { parsedValue } from "../../provider-kit/index.ts";
+
+export type JsonMap = { readonly [key: string]: JsonValue };
+
+/** The stateless revision that is tried first. */
+export const STATELESS = "2026-07-28";
+/** The revision that `initialize` asks for. */
+export const LEGACY = "2025-11-25";
+/** Revisions that `initialize` may settle on. */
+export const LEGACY_KNOWN: readonly string[] = [LEGACY, "2025-06-18", "2025-03-26", "2024-11-05"];
+
+const META = "io.modelcontextprotocol/";
+const CLIENT: JsonMap = { name: "sluice", title: "Sluice", version: VERSION };
+
+export interface UpstreamError {
+  /** The server's own: passed on unchanged. */
+  readonly code: number;
+  readonly message: string;
+  readonly data?: JsonValue;
+}
+
+/** `failed`: no answer of the protocol came; in short, for the log and the client. */
+export type UpstreamOutcome =
+  | { readonly result: JsonMap }
+  | { readonly error: UpstreamError }
+  | { readonly failed: string };
+
+export interface UpstreamProgress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+/** A log message that a tool sends while it is at work. */
+export interface UpstreamLog {
+  readonly level: string;
+  readonly logger?: string;
+  readonly data: JsonValue;
+}
+
+/** How a server is spoken to, once that is known. */
+export type Dialect =
+  | { readonly stateless: true }
+  | { readonly stateless: false; readonly revision: string; readonly session: string | undefined };
+
+export function isMap(value: unknown): value is JsonMap {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Params of `initialize`: this client can be asked for nothing. */
+export const INITIALIZE: JsonMap = { protocolVersion: LEGACY, capabilities: {}, clientInfo: CLIENT };
+
+export interface RequestMeta {
+  readonly progressToken: number | undefined;
+  /** Asks a stateless server for log messages; servers of other revisions send them unasked. */
+  readonly logLevel: string | undefined;
+}
+
+/** Params with what the dialect wants in every request. */
+export function withEnvelope(
+  params: JsonMap,
+  { stateless }: Dialect,
+  { progressToken, logLevel }: RequestMeta,
+): JsonMap {
+  const meta: JsonMap = {
+    ...(stateless
+      ? {
+          [`${META}protocolVersion`]: STATELESS,
+          [`${META}clientInfo`]: CLIENT,
+          [`${META}clientCapabilities`]: {},
+          ...(logLevel === undefined ? {} : { [`${META}logLevel`]: logLevel }),
+        }
+      : {}),
+    ...(progressToken === undefined ? {} : { progressToken }),
+  };
+  return Object.keys(meta).length === 0 ? params : { ...params, _meta: meta };
+}
+
+/** Headers that repeat what a message says, and name the session. */
+export function dialectHeaders(dialect: Dialect, method: string, name: string | undefined): JsonHeaders {
+  if (dialect.stateless) {
+    return {
+      "mcp-protocol-version": STATELESS,
+      "mcp-method": method,
+      ...(name === undefined ? {} : { "mcp-name": headerText(name) }),
+    };
+  }
+  const { revision, session } = dialect;
+  return {
+    // Revisions before 2025-06-18 know no such header.
+    ...(revision >= "2025-06-18" ? { "mcp-protocol-version": revision } : {}),
+    ...(session === undefined ? {} : { "mcp-session-id": session }),
+  };
+}
+
+export type JsonHeaders = Readonly<Record<string, string>>;
+
+/** Arguments that the tool's schema marks with `x-mcp-header` go out as headers too (stateless revision). */
+export function argumentHeaders(inputSchema: JsonMap | undefined, args: JsonMap): JsonHeaders {
+  const found: Record<string, string> = {};
+  const pending = inputSchema === undefined ? [] : [{ schema: inputSchema, value: args as JsonValue }];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const { schema, value } = next;
+    const header = schema["x-mcp-header"];
+    if (typeof header === "string" && ["string", "number", "boolean"].includes(typeof value)) {
+      found[`mcp-param-${header.toLowerCase()}`] = headerText(String(value));
+    }
+    const { properties } = schema;
+    if (!isMap(properties) || !isMap(value)) continue;
+    for (const [key, child] of Object.entries(properties)) {
+      const given = Object.hasOwn(value, key) ? value[key] : undefined;
+      if (isMap(child) && given !== undefined) pending.push({ schema: child, value: given });
+    }
+  }
+  return found;
+}
+
+/** What is no plain header text goes out in base64. */
+function headerText(text: string): string {
+  const isPlain = /^[\x20-\x7e]+$/.test(text) && text === text.trim() && !text.startsWith("=?base64?");
+  return isPlain ? text : `=?base64?${Buffer.from(text, "utf8").toString("base64")}?=`;
+}
+
+/** The message that a text holds; undefined when it holds none. */
+export function messageOf(text: string): JsonMap | undefined {
+  const value = parsedValue(text);
+  return isMap(value) ? value : undefined;
+}
+
+/** What servers may ask of a client that can do it, and this one cannot. */
+const CLIENT_REQUESTS: readonly JsonValue[] = [
+  ...["sampling/createMessage", "elicitation/create", "roots/list"],
+];
+
+/** Why a request of the server's own is refused. */
+export function refusedRequest(method: JsonValue | undefined): string {
+  const name = CLIENT_REQUESTS.find((known) => known === method);
+  return name === undefined ? "Method not found." : `The gateway's MCP client does not support ${name}.`;
+}
+
+/** What an incomplete result of the stateless revision asks for, by name. */
+export function wantedInput({ inputRequests }: JsonMap): string {
+  const asked = isMap(inputRequests) ? Object.values(inputRequests) : [];
+  const methods = asked.map((request) => (isMap(request) ? request["method"] : undefined));
+  const names = CLIENT_REQUESTS.filter((known) => methods.includes(known));
+  return names.length === 0 ? "more input" : names.join(", ");
+}
+
+/** The outcome that an answer's message stands for; undefined when it is malformed. */
+export function outcomeOf({ result, error }: JsonMap): UpstreamOutcome | undefined {
+  if (isMap(result)) return { result };
+  if (!isMap(error)) return undefined;
+  const { code, message, data } = error;
+  if (typeof code !== "number" || !Number.isInteger(code)) return undefined;
+  const text = typeof message === "string" ? message : "";
+  return { error: data === undefined ? { code, message: text } : { code, message: text, data } };
+}
