@@ -8,20 +8,8 @@ import type { Ajv, FuncKeywordDefinition, Options, ValidateFunction } from "ajv"
 import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { FormatsPlugin } from "ajv-formats";
 import type { JsonSchema } from "../plugin/index.ts";
-import { malformation, refusedPattern } from "./json-schema-shape.ts";
+import { type JsonPath, malformation, refusedPattern, type SchemaRefusal } from "./json-schema-shape.ts";
 import { type LinearPattern, linearPattern } from "./linear-pattern.ts";
-
-/** Segments of a path into a value or a schema. */
-export type JsonPath = readonly (string | number)[];
-
-/** Why a schema cannot be used, and where in it the fault stands. */
-export interface SchemaRefusal {
-  readonly ok: false;
-  readonly message: string;
-  readonly path: JsonPath;
-  /** What to do about it. */
-  readonly help?: string;
-}
 
 export type Compilation = { readonly ok: true; readonly validate: ValidateFunction } | SchemaRefusal;
 

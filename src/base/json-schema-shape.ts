@@ -2,8 +2,19 @@
  * Whether a JSON Schema is well formed: each keyword holds the kind of value that it takes. Does the meta-schema's
  * work at a thousandth of its price, and says where in the schema the fault stands. Compiles nothing.
  */
-import type { JsonPath, SchemaRefusal } from "./json-schema-engine.ts";
 import { patternRefusal } from "./linear-pattern.ts";
+
+/** Segments of a path into a value or a schema. */
+export type JsonPath = readonly (string | number)[];
+
+/** Why a schema cannot be used, and where in it the fault stands. */
+export interface SchemaRefusal {
+  readonly ok: false;
+  readonly message: string;
+  readonly path: JsonPath;
+  /** What to do about it. */
+  readonly help?: string;
+}
 
 type Shape =
   | "schema"

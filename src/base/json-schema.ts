@@ -4,11 +4,11 @@
  */
 import type { ErrorObject, ValidateFunction } from "ajv";
 import type { JsonSchema, SchemaCheck } from "../plugin/index.ts";
-import { compileWithAjv, type JsonPath, pointerSegments, type SchemaRefusal } from "./json-schema-engine.ts";
+import { compileWithAjv, pointerSegments } from "./json-schema-engine.ts";
+import type { JsonPath, SchemaRefusal } from "./json-schema-shape.ts";
 import { textKey } from "./text-key.ts";
 
-export type { JsonPath, SchemaRefusal } from "./json-schema-engine.ts";
-export { malformation, refusedPattern } from "./json-schema-shape.ts";
+export { type JsonPath, malformation, refusedPattern, type SchemaRefusal } from "./json-schema-shape.ts";
 
 export type CompiledSchema = { readonly ok: true; readonly check: SchemaCheck } | SchemaRefusal;
 

@@ -19,7 +19,7 @@ import { allOf } from "../plugins-host/instances.ts";
 import { ISOLATED_CHILD } from "../plugins-host/isolation/guardrail-process.ts";
 import { isolated } from "../plugins-host/isolation/isolated-guardrail.ts";
 import type { CompileContext } from "./context.ts";
-import type { CompiledEndpoint, FinishStep, RequestStep } from "./model.ts";
+import type { CompiledEndpoint, FinishStep, PassthroughChain, RequestStep } from "./model.ts";
 import { budgetPart, limitPart, preparePart } from "./parts.ts";
 import { type Placed, type Placing, place } from "./place.ts";
 import { compileTargets } from "./targets.ts";
@@ -245,4 +245,30 @@ function ownStep({ log }: Platform, plugin: string, finish: Hooks["finish"]): Fi
   const stage = STAGES.indexOf("record");
   const placed = place({ stage, kind: "stage", plugin, log, foreign: false }, { finish });
   return placed.finish === undefined ? [] : [placed.finish];
+}
+
+/**
+ * The chain of calls that pass through unread, to a proxy's upstream or to an MCP server: the stages that need neither
+ * question nor answer. `subject`: what its limits are counted under. `limits`: options of
+ * stage limit, if there are limits.
+ */
+export async function passthroughChain(
+  context: CompileContext,
+  project: ProjectConfig,
+  subject: string,
+  limits: object | undefined,
+): Promise<PassthroughChain> {
+  const own = await Promise.all([
+    builtIn(context, "limit", limits),
+    builtIn(context, "budget", { subject, tariffs: {} }),
+    recordHooks(context),
+    ...project.stages
+      .filter((use) => context.registry.stages.get(use.use)?.stage !== "authenticate")
+      .map((use) => thirdParty(context, use)),
+  ]);
+  const chain = own.filter((placed) => placed !== undefined).sort((a, b) => a.stage - b.stage);
+  return {
+    request: withDecision(requestSteps(chain)),
+    finish: [...finishSteps(chain.toReversed()), ...auditStep(context), ...traceStep(context)],
+  };
 }

@@ -5,49 +5,11 @@
 import { uuidV5 } from "../base/ids.ts";
 import { passthrough } from "../base/trace-context.ts";
 import type { EndpointConfig, ProjectConfig } from "../config/model.ts";
-import {
-  type EndpointRef,
-  type Exchange,
-  isPromise,
-  type JsonSchema,
-  type JsonValue,
-} from "../plugin/index.ts";
+import { isPromise, type JsonSchema } from "../plugin/index.ts";
 import { type McpClient, mcpClient } from "../upstream/mcp/client.ts";
 import type { CompileContext } from "./context.ts";
-import { type PassedOnChain, passedOnChain } from "./passthrough.ts";
-
-type JsonMap = { readonly [key: string]: JsonValue };
-
-export interface McpOffer {
-  /** By slug, in the order of the config: endpoints with `expose_as_mcp_tool`, active or not. */
-  readonly tools: ReadonlyMap<string, EndpointTool>;
-  readonly servers: readonly OfferedServer[];
-}
-
-export interface EndpointTool {
-  /** As `tools/list` shows it. */
-  readonly shown: {
-    readonly name: string;
-    readonly title: string;
-    readonly description: string;
-    readonly inputSchema: JsonMap;
-    readonly outputSchema?: JsonMap;
-  };
-  /** How the answer becomes structured content. `wrapped`: as `result` of an object, since it may be none itself. */
-  readonly structure: "none" | "whole" | "wrapped" | "wrapped text";
-}
-
-export interface OfferedServer {
-  /** What the names of its tools begin with: `<server>__`. */
-  readonly prefix: string;
-  /** What calls of its tools are recorded under. */
-  readonly ref: EndpointRef;
-  readonly client: McpClient;
-  /** What such a call runs before it is passed on, and when it ends. */
-  readonly chain: PassedOnChain;
-  /** The header of that name of such a call's request. */
-  traceparent(x: Exchange): string | undefined;
-}
+import { passthroughChain } from "./endpoint.ts";
+import type { EndpointTool, JsonMap, McpOffer, OfferedServer } from "./model.ts";
 
 /** What clients of equal settings share, over generations too. */
 const MCP_CLIENTS = Object.freeze({ name: "mcp_servers" });
@@ -72,7 +34,7 @@ async function offered(
     prefix: `${slug}__`,
     ref: Object.freeze({ uuid: uuidV5(project.uuid, `mcp/${slug}`), slug, name }),
     client: clientOf(context, { name, url, headers }),
-    chain: await passedOnChain(context, project, `${project.uuid}/mcp/${slug}`, undefined),
+    chain: await passthroughChain(context, project, `${project.uuid}/mcp/${slug}`, undefined),
     traceparent: context.platform.traces?.traceparent ?? passthrough,
   };
 }

@@ -3,6 +3,7 @@
  * of its generation. Built by compile.ts, read by pipeline/ and surfaces/.
  */
 import type { ErrorFormat, ProjectType, ServerConfig } from "../config/model.ts";
+import type { ProxyClient, proxyFailure } from "../net/proxy-client.ts";
 import type {
   ChatResult,
   ChunkHook,
@@ -10,12 +11,13 @@ import type {
   Exchange,
   GatewayError,
   Hooks,
+  JsonValue,
   MaybePromise,
   ProjectRef,
   Target,
 } from "../plugin/index.ts";
-import type { McpOffer } from "./mcp.ts";
-import type { CompiledProxy } from "./proxy.ts";
+import type { McpClient } from "../upstream/mcp/client.ts";
+import type { OAuthConnection } from "../upstream/oauth/oauth.ts";
 
 export interface CompiledConfig {
   /** Hex SHA-256 of all text the configuration was read from. */
@@ -98,3 +100,60 @@ export type FinishStep = Step<NonNullable<Hooks["finish"]>> & {
   /** It runs before the answer goes out: what it records is of what the client is told. Asked of calls with verdicts only. */
   readonly withAnswer?: true;
 };
+
+export interface PassthroughChain {
+  /** Limits, the token's cap, and the project's own stages. */
+  readonly request: readonly RequestStep[];
+  readonly finish: readonly FinishStep[];
+}
+
+/** How the proxy reaches upstreams: the same for all endpoints of a configuration. */
+export type ProxyWay = Pick<ProxyClient, "open"> & { readonly failureOf: typeof proxyFailure };
+
+export interface CompiledProxy extends PassthroughChain {
+  readonly ref: EndpointRef;
+  readonly isActive: boolean;
+  readonly allowedMethods: readonly string[];
+  /** Why calls get 422, when the URL alone says that it may not be asked for. */
+  readonly upstream: URL | string;
+  /** Names and values in turn, put in the place of what the client sends under those names. */
+  readonly headers: readonly string[];
+  /** Longest call. */
+  readonly timeoutMs: number;
+  readonly way: ProxyWay;
+  readonly oauth: OAuthConnection | undefined;
+}
+
+/** A JSON object of a tool definition. */
+export type JsonMap = { readonly [key: string]: JsonValue };
+
+export interface McpOffer {
+  /** By slug, in the order of the config: endpoints with `expose_as_mcp_tool`, active or not. */
+  readonly tools: ReadonlyMap<string, EndpointTool>;
+  readonly servers: readonly OfferedServer[];
+}
+
+export interface EndpointTool {
+  /** As `tools/list` shows it. */
+  readonly shown: {
+    readonly name: string;
+    readonly title: string;
+    readonly description: string;
+    readonly inputSchema: JsonMap;
+    readonly outputSchema?: JsonMap;
+  };
+  /** How the answer becomes structured content. `wrapped`: as `result` of an object, since it may be none itself. */
+  readonly structure: "none" | "whole" | "wrapped" | "wrapped text";
+}
+
+export interface OfferedServer {
+  /** What the names of its tools begin with: `<server>__`. */
+  readonly prefix: string;
+  /** What calls of its tools are recorded under. */
+  readonly ref: EndpointRef;
+  readonly client: McpClient;
+  /** What such a call runs before it is passed on, and when it ends. */
+  readonly chain: PassthroughChain;
+  /** The header of that name of such a call's request. */
+  traceparent(x: Exchange): string | undefined;
+}

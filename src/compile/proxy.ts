@@ -5,30 +5,12 @@
 import { uuidV5 } from "../base/ids.ts";
 import type { OAuthConnectionConfig, ProjectConfig } from "../config/model.ts";
 import { type ProxyClient, proxyClient, proxyFailure } from "../net/proxy-client.ts";
-import type { AuditSeverity, EndpointRef, ProjectRef } from "../plugin/index.ts";
+import type { AuditSeverity, ProjectRef } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
 import { type OAuthConnection, type OAuthEvent, oauthConnection } from "../upstream/oauth/oauth.ts";
 import type { CompileContext } from "./context.ts";
-import { type PassedOnChain, passedOnChain } from "./passthrough.ts";
-
-export type { OAuthCause, OAuthConnection } from "../upstream/oauth/oauth.ts";
-
-/** How the proxy reaches upstreams: the same for all endpoints of a configuration. */
-export type ProxyWay = Pick<ProxyClient, "open"> & { readonly failureOf: typeof proxyFailure };
-
-export interface CompiledProxy extends PassedOnChain {
-  readonly ref: EndpointRef;
-  readonly isActive: boolean;
-  readonly allowedMethods: readonly string[];
-  /** Why calls get 422, when the URL alone says that it may not be asked for. */
-  readonly upstream: URL | string;
-  /** Names and values in turn, put in the place of what the client sends under those names. */
-  readonly headers: readonly string[];
-  /** Longest call. */
-  readonly timeoutMs: number;
-  readonly way: ProxyWay;
-  readonly oauth: OAuthConnection | undefined;
-}
+import { passthroughChain } from "./endpoint.ts";
+import type { CompiledProxy } from "./model.ts";
 
 /** What clients and connections of equal settings share, over generations too. */
 const PROXY_CLIENTS = Object.freeze({ name: "proxy_endpoints" });
@@ -59,7 +41,7 @@ export async function compileProxies(
       timeoutMs: endpoint.timeout_ms,
       way,
       oauth: connection && oauthOf(context, connection, ref),
-      ...(await passedOnChain(context, project, subject, isLimited ? limits : undefined)),
+      ...(await passthroughChain(context, project, subject, isLimited ? limits : undefined)),
     });
     if (context.slices.isUsedUp) await context.slices.yielded();
   }

@@ -17,13 +17,12 @@ import type {
 import { LEASE_MS } from "../../plugin/index.ts";
 import { type Ask, askOf, HeldReservation } from "./ask.ts";
 import type { Continuity } from "./continuity.ts";
-import { ENDS_BYTES_MAX, type End, PendingEnds } from "./ends.ts";
+import { ENDS_BYTES_MAX, LostCosts, PendingEnds } from "./ends.ts";
 import { STALE } from "./guard-script.ts";
 import { LEDGER } from "./ledger-script.ts";
 import type { RedisLink } from "./link.ts";
-import { LostCosts } from "./lost-costs.ts";
 import { asked } from "./script.ts";
-import type { SpillFiles } from "./spill-files.ts";
+import type { End, SpillFiles } from "./spill-files.ts";
 import { spendingOf, sumsOf } from "./sums.ts";
 
 /** Admissions under way; the next is as one of a lost server. */

@@ -16,7 +16,17 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "../../plugin/index.ts";
-import type { End } from "./ends.ts";
+
+/** The end of a call: what it cost, and which reservation it settles. */
+export interface End {
+  readonly id: string;
+  /** One amount for all sums, or one for each. */
+  readonly costNanoUsd: number | readonly number[];
+  readonly month: string;
+  readonly sums: readonly string[];
+  /** The epoch in which Redis holds the reservation; "": it may hold none. */
+  readonly epoch: string;
+}
 
 /** All files of this process together. */
 const SPILL_BYTES_MAX = 268_435_456;

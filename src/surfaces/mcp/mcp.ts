@@ -3,8 +3,7 @@
  * upstream MCP servers. The protocol is jsonrpc.ts, the tools are mcp-tools.ts.
  */
 import { VERSION } from "../../base/version.ts";
-import type { McpOffer } from "../../compile/mcp.ts";
-import type { CompiledProject } from "../../compile/model.ts";
+import type { CompiledProject, McpOffer } from "../../compile/model.ts";
 import { refusedOrigin } from "../../http/origin-check.ts";
 import { reject } from "../../plugin/index.ts";
 import type { SurfaceContext, Visit } from "../arrival.ts";

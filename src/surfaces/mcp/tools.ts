@@ -2,8 +2,7 @@
  * The tools of a project's MCP bridge: endpoints, whose calls run their whole chain, and those of upstream servers,
  * whose calls are passed on. What their answers and refusals look like to a client of MCP is decided here.
  */
-import type { EndpointTool, McpOffer, OfferedServer } from "../../compile/mcp.ts";
-import type { CompiledEndpoint } from "../../compile/model.ts";
+import type { CompiledEndpoint, EndpointTool, McpOffer, OfferedServer } from "../../compile/model.ts";
 import type { Call } from "../../pipeline/call.ts";
 import { runChat } from "../../pipeline/chat.ts";
 import type { EventWriter, Reply } from "../../pipeline/reply.ts";

@@ -4,7 +4,7 @@
  */
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { withoutAddress } from "../../base/without-address.ts";
-import type { CompiledProxy } from "../../compile/proxy.ts";
+import type { CompiledProxy } from "../../compile/model.ts";
 import { setProbe } from "../../http/half-close.ts";
 import { sendError } from "../../http/respond.ts";
 import type { Call } from "../../pipeline/call.ts";

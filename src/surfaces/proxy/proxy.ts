@@ -2,8 +2,7 @@
  * The proxy surface: `ANY /api/{project_uuid}/proxy/{slug}[/rest][?query]`. Lets calls in and walks the chain; what goes
  * to the upstream and comes back is proxy-exchange.ts.
  */
-import type { CompiledProject } from "../../compile/model.ts";
-import type { CompiledProxy } from "../../compile/proxy.ts";
+import type { CompiledProject, CompiledProxy } from "../../compile/model.ts";
 import { type GatewayError, reject } from "../../plugin/index.ts";
 import type { Visit } from "../arrival.ts";
 import { ProxyExchange } from "./exchange.ts";
