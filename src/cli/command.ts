@@ -1,4 +1,4 @@
-/** What a command is, and what it may touch: everything it reads and writes of the process is handed to it. */
+/** What a command is, and its only access to the process: everything it reads and writes is passed in. */
 
 export interface CliIo {
   stdout(text: string): void;
@@ -8,9 +8,9 @@ export interface CliIo {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Absolute. */
   readonly cwd: string;
-  /** True when colours may be used. */
+  /** Standard output is a terminal: tables are aligned, and colors are used unless NO_COLOR is set. */
   readonly isTerminal: boolean;
-  /** True when somebody reads standard error as it is written. Default: false. */
+  /** Standard error is a terminal. Default: false. */
   readonly isErrorTerminal?: boolean;
 }
 
@@ -20,20 +20,40 @@ export interface Command {
   readonly summary: string;
   /** Usage, options and examples. */
   readonly help: string;
-  /** Returns the exit code. Arguments that `parseArgs` refuses may throw: the caller turns that into 64. */
+  /** Returns the exit code. Arguments that `parseArgs` rejects may throw: the caller turns that into 64. */
   run(args: readonly string[], io: CliIo): Promise<number>;
 }
 
-/** Exit codes of CONTRACT section 13. */
-export const EXIT = { fine: 0, failed: 1, usage: 64 } as const;
+/** 64 is the usage error of BSD's sysexits. */
+export const EXIT = { ok: 0, failed: 1, usage: 64 } as const;
 
-/** Refuses wrong usage: says what is wrong and where to read more. */
-export function misused(io: CliIo, command: string, message: string): number {
+/** Reports a usage error: what was wrong, what was expected, and where to read more. */
+export function usageError(io: CliIo, command: string, message: string): number {
   io.stderr(`sluice ${command}: ${message}\nTry: sluice ${command} --help\n`);
   return EXIT.usage;
+}
+
+export function expectedSubcommand(given: string | undefined, names: readonly string[]): string {
+  const expected = `expected ${names.map((name) => `\`${name}\``).join(", ")}`.replace(
+    /, (?=[^,]*$)/,
+    " or ",
+  );
+  return given === undefined
+    ? `missing subcommand; ${expected}`
+    : `unknown subcommand '${given}'; ${expected}`;
+}
+
+export function expectedValue(flag: string, given: string, values: readonly string[]): string {
+  return `invalid ${flag} '${given}'; expected ${values.join(", ").replace(/, (?=[^,]*$)/, " or ")}`;
 }
 
 /** The configuration to work on: the argument, else SLUICE_CONFIG, else gateway.config.yaml. */
 export function configPath(given: string | undefined, env: CliIo["env"]): string {
   return given ?? env["SLUICE_CONFIG"] ?? "gateway.config.yaml";
+}
+
+/** Whether to color standard output or standard error. */
+export function hasColors(io: CliIo, stream: "stdout" | "stderr"): boolean {
+  const isTerminal = stream === "stdout" ? io.isTerminal : io.isErrorTerminal === true;
+  return isTerminal && (io.env["NO_COLOR"] ?? "") === "";
 }

@@ -1,8 +1,8 @@
-/** `sluice init`: writes a plugin with its test, and the YAML to paste. Never writes over a file. */
+/** `sluice init`: writes a plugin with its test, and prints the YAML to paste. Never overwrites a file. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { type Command, EXIT, misused } from "./command.ts";
+import { type Command, EXIT, expectedSubcommand, expectedValue, usageError } from "./command.ts";
 import { guardrail } from "./init/guardrail.ts";
 import { provider } from "./init/provider.ts";
 import { stage } from "./init/stage.ts";
@@ -13,18 +13,21 @@ const TEMPLATES: Readonly<Record<string, Template>> = { guardrail, stage, provid
 
 const HELP = `Usage: sluice init plugin NAME [OPTIONS]
 
-Writes a plugin that works, its test that passes, and a page about it, and prints the YAML to paste.
+Writes a working plugin, a passing test and a README page for it, and prints the YAML to paste into the configuration.
+Existing files are never overwritten.
 
-  NAME           kebab-case: what the configuration will call it
+  NAME           the name in the configuration, in kebab-case
   --kind KIND    ${Object.keys(TEMPLATES).join(" | ")} (default: guardrail)
 ${Object.entries(TEMPLATES)
   .map(([kind, { summary }]) => `                   ${kind.padEnd(10)} ${summary}`)
   .join("\n")}
-  --dir DIR      where to write it (default: plugins)
+  --dir DIR      the folder to write to (default: plugins)
 
 Examples:
   sluice init plugin acme-words
-  sluice init plugin acme-teams --kind stage --dir gateway/plugins`;
+  sluice init plugin acme-teams --kind stage --dir gateway/plugins
+
+Exit status: 0 written, 1 a file exists already, 64 usage error.`;
 
 export const command: Command = {
   name: "init",
@@ -40,22 +43,22 @@ export const command: Command = {
       },
     });
     const [what, name, ...rest] = positionals;
-    if (what !== "plugin") return misused(io, "init", "what to write: `plugin`");
-    if (name === undefined || rest.length > 0) return misused(io, "init", "one NAME");
+    if (what !== "plugin") return usageError(io, "init", expectedSubcommand(what, ["plugin"]));
+    if (name === undefined || rest.length > 0) return usageError(io, "init", "expected exactly one NAME");
     if (!/^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/.test(name) || name.length > 60) {
-      return misused(io, "init", `'${name}' is not in kebab-case, such as acme-words`);
+      return usageError(io, "init", `invalid NAME '${name}'; expected kebab-case, such as acme-words`);
     }
     const template = Object.hasOwn(TEMPLATES, values.kind) ? TEMPLATES[values.kind] : undefined;
     if (template === undefined) {
-      return misused(io, "init", `'${values.kind}' is none of ${Object.keys(TEMPLATES).join(", ")}`);
+      return usageError(io, "init", expectedValue("--kind", values.kind, Object.keys(TEMPLATES)));
     }
     const folder = resolve(io.cwd, values.dir);
     const shown = relative(io.cwd, folder) || ".";
     const files = filesOf(template, namesOf(name), shown);
-    const there = Object.keys(files).filter((file) => existsSync(join(folder, file)));
-    if (there.length > 0) {
+    const existing = Object.keys(files).filter((file) => existsSync(join(folder, file)));
+    if (existing.length > 0) {
       io.stderr(
-        `sluice init: ${there.map((file) => join(shown, file)).join(", ")} is there already; nothing was written\n`,
+        `sluice init: ${existing.map((file) => join(shown, file)).join(", ")} already exists; nothing was written\n`,
       );
       return EXIT.failed;
     }
@@ -72,7 +75,7 @@ Test it:
 Use it, in the configuration (paths are relative to that file):
 
 ${indented(yamlOf(template, namesOf(name), shown))}`);
-    return EXIT.fine;
+    return EXIT.ok;
   },
 };
 
@@ -83,13 +86,13 @@ function filesOf(template: Template, names: Names, folder: string): Readonly<Rec
     [`${name}.test.ts`]: template.test(names),
     [`${name}.md`]: `# ${name}
 
-What it does, and for whom: say it here.
+Describe here what it does and who needs it.
 
 \`\`\`yaml
 ${yamlOf(template, names, folder)}\`\`\`
 
-\`node --import tsx --test ${name}.test.ts\` tests it. Its options are in its \`schema\`; \`sluice schema\` shows them to
-editors, and \`sluice validate\` holds configurations to them.
+\`node --import tsx --test ${name}.test.ts\` tests it. Its options are declared in its \`schema\`; editors get
+them from \`sluice schema\`, and \`sluice validate\` checks configurations against them.
 `,
   };
 }

@@ -1,14 +1,11 @@
-/** Finds the command that was asked for, runs it, and turns whatever comes of it into an exit code. */
+/** Finds the requested command, runs it, and turns its outcome into an exit code. */
 import { VERSION } from "../base/version.ts";
 import { nearestName } from "../config/report/suggest.ts";
-import type { CliIo, Command } from "./command.ts";
-
-/** Wrong usage, by the BSD convention (CONTRACT section 13). */
-export const EXIT_USAGE = 64;
+import { type CliIo, type Command, EXIT, usageError } from "./command.ts";
 
 type LoadCommand = () => Promise<Command>;
 
-/** Each command is loaded only when it is run or asked about. */
+/** Each command is loaded only when it runs or its help is requested. */
 const COMMANDS: Readonly<Record<string, LoadCommand>> = {
   start: async () => (await import("./start.ts")).command,
   validate: async () => {
@@ -51,7 +48,7 @@ export async function main(args: readonly string[], io: CliIo = processIo()): Pr
     const nearest = nearestName(name, Object.keys(COMMANDS));
     const advice = nearest === undefined ? "" : `Did you mean \`sluice ${nearest}\`?\n`;
     io.stderr(`sluice: unknown command '${name}'\n${advice}\n${await overview()}`);
-    return EXIT_USAGE;
+    return EXIT.usage;
   }
   const command = await load();
   if (rest.includes("--help") || rest.includes("-h")) {
@@ -69,17 +66,16 @@ function failed(command: Command, error: unknown, io: CliIo): number {
   const message = error instanceof Error ? error.message : String(error);
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   if (code.startsWith("ERR_PARSE_ARGS")) {
-    io.stderr(`sluice ${command.name}: ${message}\nTry: sluice ${command.name} --help\n`);
-    return EXIT_USAGE;
+    return usageError(io, command.name, message);
   }
   if (code === "EADDRINUSE") {
     io.stderr(
-      `sluice ${command.name}: ${message}\nAnother program listens there; change server.port or admin.port.\n`,
+      `sluice ${command.name}: ${message}\nAnother program listens on this port; change server.port or admin.port.\n`,
     );
-    return 1;
+    return EXIT.failed;
   }
   io.stderr(`sluice ${command.name}: ${message}\n`);
-  return 1;
+  return EXIT.failed;
 }
 
 async function overview(): Promise<string> {
@@ -91,19 +87,25 @@ Usage: sluice COMMAND [OPTIONS]
 
 ${lines.join("\n")}
 
-  --version  print the version
+  --version  print the version of Sluice and of Node
 
-Run 'sluice COMMAND --help' for details.
+Getting started, with a configuration in gateway.config.yaml:
+
+  $ sluice validate             # every problem at once, with file, line and suggestion
+  $ sluice start                # serve it; save a file to reload
+  $ sluice token new --name web # a client token, and the YAML to commit
+
+Run 'sluice COMMAND --help' for options and examples.
 `;
 }
 
 function processIo(): CliIo {
-  // Whoever reads has seen enough (`| head`): that is no error of ours.
+  // The reader closed the pipe (`| head`), which is not an error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(0);
     throw error;
   });
-  // Nobody is left to hear a warning, Node's own among them: no reason to end a gateway that answers.
+  // A closed stderr must not end a gateway that still answers calls.
   process.stderr.on("error", () => undefined);
   return {
     stdout: (text) => void process.stdout.write(text),
@@ -115,7 +117,7 @@ function processIo(): CliIo {
     },
     env: process.env,
     cwd: process.cwd(),
-    isTerminal: process.stdout.isTTY === true && process.env["NO_COLOR"] === undefined,
+    isTerminal: process.stdout.isTTY === true,
     isErrorTerminal: process.stderr.isTTY === true,
   };
 }

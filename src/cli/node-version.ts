@@ -1,6 +1,6 @@
-/** Tells a Node version that is too old. Must run on such a version itself: no imports, no new syntax. */
+/** Detects unsupported Node versions. Must itself run on them: no imports, no new syntax. */
 
-/** The oldest version that works, as package.json's `engines` has it. */
+/** The oldest supported version, equal to `engines` in package.json. */
 const OLDEST = [20, 19] as const;
 
 /** The line to print when this version of Node is not supported; undefined when it is. */

@@ -2,18 +2,18 @@
 import { parseArgs } from "node:util";
 import { lookUpPlugins, type PluginLoader } from "../config/load.ts";
 import { editorSchema, FILE_KINDS } from "../config/schema/editor.ts";
-import { type Command, configPath, EXIT, misused } from "./command.ts";
+import { type Command, configPath, EXIT, expectedValue, usageError } from "./command.ts";
 
 const HELP = `Usage: sluice schema [PATH] [--for KIND] [--root DIR]
 
-Prints the JSON Schema (draft-07) of the configuration, for completion and checks while you type. The options of all
-plugins are in it, those that the configuration's own \`plugins:\` register included.
+Prints the JSON Schema (draft-07) of the configuration, with the options of all built-in plugins and of those listed under
+\`plugins:\` of the configuration. Editors use it for completion, hover texts and checks while you type.
 
-  PATH        the configuration whose plugins to include (default: SLUICE_CONFIG, else gateway.config.yaml)
-  --for KIND  the kind of file that the schema is for (default: config)
+  PATH        the configuration whose plugins are included (default: SLUICE_CONFIG, else gateway.config.yaml)
+  --for KIND  the kind of file that the schema describes (default: config)
                 config        a whole configuration
-                part          a file that \`include\` of the configuration names
-                project-part  a file that \`include\` of a project names
+                part          a file included by the configuration
+                project-part  a file included by a project
                 overlay       a file for --overlay
   --root DIR  the folder that the configuration's files must stay inside (default: the folder of PATH)
 
@@ -34,18 +34,17 @@ export function schemaCommand(loadPlugins: PluginLoader): Command {
         allowPositionals: true,
         options: { for: { type: "string", default: "config" }, root: { type: "string" } },
       });
-      if (positionals.length > 1) return misused(io, "schema", "one PATH at most");
+      if (positionals.length > 1) return usageError(io, "schema", "expected at most one PATH");
       const kind = FILE_KINDS.find((one) => one === values.for);
-      if (kind === undefined)
-        return misused(io, "schema", `--for takes ${FILE_KINDS.join(", ")}, not '${values.for}'`);
+      if (kind === undefined) return usageError(io, "schema", expectedValue("--for", values.for, FILE_KINDS));
       const path = configPath(positionals[0], io.env);
       const { root } = values;
       const request = { path, root, overlays: [], env: io.env, secrets: "skip", strict: false } as const;
       const plugins = await lookUpPlugins(request, loadPlugins);
       for (const { module, message } of plugins.failures)
-        io.stderr(`left out: ${module.specifier}: ${message}\n`);
+        io.stderr(`plugin skipped: ${module.specifier}: ${message}\n`);
       io.stdout(`${JSON.stringify(editorSchema(plugins, kind), null, 2)}\n`);
-      return EXIT.fine;
+      return EXIT.ok;
     },
   };
 }

@@ -1,11 +1,19 @@
-/** `sluice start`: loads the configuration, serves it, reloads it when it changes, and stops when it is told to. */
+/** `sluice start`: loads the configuration, serves it, reloads it when it changes, and stops on a signal. */
 import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { DEMO_TOKEN, demoIn, isLoopback } from "../config/check/demo-token.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import { type Diagnostic, renderText } from "../config/report/diagnostic.ts";
 import { ConfigError, createGateway, type Gateway, type ReloadOutcome } from "../gateway/gateway.ts";
-import { type CliIo, type Command, misused } from "./command.ts";
+import {
+  type CliIo,
+  type Command,
+  configPath,
+  EXIT,
+  expectedValue,
+  hasColors,
+  usageError,
+} from "./command.ts";
 
 export const command: Command = {
   name: "start",
@@ -13,16 +21,20 @@ export const command: Command = {
   help: `Usage: sluice start [--config PATH] [--overlay FILE]... [--root DIR]
                     [--fallback last-valid]
 
-Loads the configuration, checks it, and serves it until SIGTERM or SIGINT. Changed files are taken up as they are
-saved (unless \`reload.watch\` is false); an invalid change is reported and the last valid configuration stays in effect.
-SIGHUP loads again at once.
+Loads and checks the configuration, and serves it until SIGTERM or SIGINT. Changed files are loaded when they are saved
+(unless \`reload.watch\` is false); an invalid change is reported and the last valid configuration stays in effect.
 
   --config PATH    a YAML file or a folder of them (default: SLUICE_CONFIG, else gateway.config.yaml)
   --overlay FILE   a partial configuration merged over it; may be repeated
   --root DIR       the folder that the files of the configuration must stay inside (default: the folder of PATH)
   --fallback last-valid
-                   keep each valid configuration in its state.directory (files with secrets are linked, not copied),
-                   and when a start finds an invalid one, serve what was kept last and report the errors
+                   keep a copy of each valid configuration in state.directory (files with secrets are linked, not
+                   copied); if the configuration is invalid at start, report the errors and serve the last copy
+
+Signals: SIGHUP reloads. SIGTERM and SIGINT drain open calls for server.drain_timeout_ms, then exit with 0; a second one
+exits at once with 130.
+
+Exit status: 0 stopped by a signal, 1 invalid configuration or failure, 64 usage error.
 
 Examples:
   sluice start
@@ -31,9 +43,8 @@ Examples:
 };
 
 /**
- * The old generation may grow by so much before it is collected. Left to itself V8 lets that of a busy process grow to
- * several times its size (35 MB more with 2,000 open streams) and collects that of a large configuration every few
- * megabytes, which calls then pay for.
+ * Growth of the old heap generation between collections. By default V8 lets it grow to several times its size in a busy
+ * process (35 MB more with 2,000 open streams), and collects it every few megabytes when the configuration is large.
  */
 const HEAP_GROWTH_PERCENT = 30;
 
@@ -50,26 +61,28 @@ async function start(args: readonly string[], io: CliIo): Promise<number> {
   });
   const { fallback } = values;
   if (fallback !== undefined && fallback !== "last-valid")
-    return misused(io, "start", `unknown fallback '${fallback}'; expected last-valid`);
-  const path = values.config ?? io.env["SLUICE_CONFIG"] ?? "gateway.config.yaml";
+    return usageError(io, "start", expectedValue("--fallback", fallback, ["last-valid"]));
+  const path = configPath(values.config, io.env);
   let gateway: Gateway;
   try {
     const { overlay: overlays = [], root } = values;
     gateway = await createGateway({
       ...{ configPath: path, overlays, root, env: io.env, fallback },
       ...(io.isErrorTerminal === true && {
-        reloadReported: (outcome) => io.stderr(reloadText(outcome, io.isTerminal)),
+        reloadReported: (outcome) => io.stderr(reloadText(outcome, hasColors(io, "stderr"))),
       }),
     });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    io.stderr(renderText([...error.errors, ...error.warnings] satisfies Diagnostic[], io.isTerminal));
-    return 1;
+    io.stderr(
+      renderText([...error.errors, ...error.warnings] satisfies Diagnostic[], hasColors(io, "stderr")),
+    );
+    return EXIT.failed;
   }
   const refusal = demoBeyondLoopback(gateway.config);
   if (refusal !== undefined) {
     io.stderr(refusal);
-    return 1;
+    return EXIT.failed;
   }
   const ended = untilStopped(gateway, io);
   const { url, adminUrl } = await gateway.start();
@@ -79,30 +92,30 @@ async function start(args: readonly string[], io: CliIo): Promise<number> {
 
 function demoBeyondLoopback(config: ResolvedConfig): string | undefined {
   if (demoIn(config) === undefined || isLoopback(config.server.host)) return undefined;
-  return `error: the configuration has the demo token, which is public, and server.host is ${config.server.host}.
-Remove the token from the configuration (make one with: sluice token new), or listen on 127.0.0.1.\n`;
+  return `error: the demo token is public and cannot be used with server.host ${config.server.host}.
+Replace it (sluice token new prints one), or set server.host to 127.0.0.1.\n`;
 }
 
-/** For a person at a terminal, beside the log line: as `sluice validate` shows it. */
+/** Printed on a terminal in addition to the log line, in the format of `sluice validate`. */
 export function reloadText({ ok, generation, errors, warnings }: ReloadOutcome, colored: boolean): string {
   if (ok) return `configuration valid again, generation ${generation}\n`;
   return `${renderText([...errors, ...warnings], colored)}configuration rejected, keeping generation ${generation}\n`;
 }
 
-/** A crashed process that does not come to its end ends this long after its drain time. */
+/** A crashed process that does not finish draining is ended this long after its drain time. */
 const CRASH_MARGIN_MS = 15_000;
 
 /**
- * Resolves with the exit code when the gateway has stopped: after a signal, or after an error that no guard has caught.
- * A second signal does not wait for open calls.
+ * Resolves with the exit code when the gateway has stopped: after a signal, or after an uncaught error. A second signal
+ * does not wait for open calls.
  */
 function untilStopped(gateway: Gateway, io: CliIo): Promise<number> {
   return new Promise((resolve) => {
-    let told = false;
+    let isStopping = false;
     let crashed = false;
     const stop = (): void => {
-      if (told) process.exit(130);
-      told = true;
+      if (isStopping) process.exit(130);
+      isStopping = true;
       gateway.stop().then(
         () => resolve(crashed ? 1 : 0),
         (thrown: unknown) => {
@@ -114,7 +127,7 @@ function untilStopped(gateway: Gateway, io: CliIo): Promise<number> {
     process.on("SIGTERM", stop);
     process.on("SIGINT", stop);
     process.on("SIGHUP", () => {
-      // What a configuration has wrong is in its outcome, and reported; anything else is a bug and must not end us.
+      // Configuration errors are reported with the outcome; anything else is a bug and must not end the process.
       gateway
         .reload()
         .catch((thrown: unknown) => io.stderr(`sluice start: reload failed: ${String(thrown)}\n`));
@@ -125,7 +138,7 @@ function untilStopped(gateway: Gateway, io: CliIo): Promise<number> {
       if (crashed) return;
       crashed = true;
       const { drain_timeout_ms: drainMs } = gateway.config.server;
-      // Whatever the error has left open must not keep the process alive, nor may a close that waits for it.
+      // Neither resources left open by the error nor a close that waits for them may keep the process alive.
       setTimeout(() => process.exit(1), drainMs + CRASH_MARGIN_MS).unref();
       const exit = (): never => process.exit(1);
       ended.then(exit, exit);

@@ -1,10 +1,10 @@
-/** `sluice state confirm`: calls are admitted again on a Redis that has lost data. */
+/** `sluice state confirm`: accepts a detected loss of data in Redis, so that calls are admitted again. */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { loadConfig, type PluginLoader } from "../config/load.ts";
 import { renderText } from "../config/report/render.ts";
 import { confirmLoss } from "../state/redis/confirm.ts";
-import { type CliIo, configPath, EXIT, misused } from "./command.ts";
+import { type CliIo, configPath, EXIT, hasColors, usageError } from "./command.ts";
 
 export async function confirmState(
   args: readonly string[],
@@ -16,31 +16,31 @@ export async function confirmState(
     allowPositionals: true,
     options: { config: { type: "string" }, root: { type: "string" } },
   });
-  if (positionals.length > 0) return misused(io, "state", "confirm takes no FILE");
+  if (positionals.length > 0) return usageError(io, "state", "confirm takes no FILE");
   const path = resolve(io.cwd, configPath(values.config, io.env));
   const root = values.root === undefined ? undefined : resolve(io.cwd, values.root);
   const request = { path, root, overlays: [], env: io.env, secrets: "resolve", strict: false } as const;
   const { config, errors } = await loadConfig(request, loadPlugins);
   if (config === undefined || errors.length > 0) {
-    io.stderr(renderText(errors, io.isTerminal, io.cwd));
+    io.stderr(renderText(errors, hasColors(io, "stderr"), io.cwd));
     return EXIT.failed;
   }
   const { driver, url, key_prefix: keyPrefix } = config.state;
   if (driver !== "redis") {
-    io.stderr(`sluice state: confirm is for state.driver 'redis'; this configuration has '${driver}'\n`);
+    io.stderr(`sluice state: confirm needs state.driver 'redis'; this configuration has '${driver}'\n`);
     return EXIT.failed;
   }
   try {
     const { server, lost } = await confirmLoss({ url, keyPrefix });
     io.stdout(
       lost === undefined
-        ? `redis (${server}): no loss of data waits to be confirmed\n`
-        : `redis (${server}): the loss of ${new Date(lost.atMs).toISOString()} (${lost.reason}) is confirmed; ` +
+        ? `redis (${server}): no data loss to confirm\n`
+        : `redis (${server}): confirmed the data loss of ${new Date(lost.atMs).toISOString()} (${lost.reason}); ` +
             "calls are admitted again\n",
     );
-    return EXIT.fine;
+    return EXIT.ok;
   } catch (error) {
-    io.stderr(`sluice state: ${error instanceof Error ? error.message : "redis does not answer"}\n`);
+    io.stderr(`sluice state: ${error instanceof Error ? error.message : "no answer from redis"}\n`);
     return EXIT.failed;
   }
 }

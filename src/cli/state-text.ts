@@ -1,4 +1,4 @@
-/** What `sluice state` shows: of a folder's state as one plain value, and that as text. */
+/** Output of `sluice state`: the content of a state folder as a plain value, and that value as text. */
 import type { NanoUsdJson } from "../base/money.ts";
 import type { Fault } from "../state/file/line-chain.ts";
 import { faultText, lossText } from "../state/file/loss.ts";
@@ -9,9 +9,9 @@ export interface StateView {
   readonly sums: readonly {
     readonly month: string;
     readonly key: string;
-    /** A text where a number would not be exact. */
+    /** A string when a number would not be exact. */
     readonly settled_nano_usd: NanoUsdJson;
-    /** Of calls that were under way; settled at less when a gateway starts. */
+    /** By calls that were in flight; settled at their input estimate when a gateway starts. */
     readonly reserved_nano_usd: number;
   }[];
   readonly conversations: number;
@@ -56,7 +56,7 @@ export function stateView({ tables, holds, files, faults }: Recovered): StateVie
   };
 }
 
-export function shownText(view: StateView): string {
+export function shownText(view: StateView, isTerminal: boolean): string {
   const sums = view.sums.map((sum) => [
     sum.month,
     usd(sum.settled_nano_usd),
@@ -67,7 +67,7 @@ export function shownText(view: StateView): string {
     ["conversations", `${view.conversations}`],
     ["audit records", `${view.audit_records}`],
     ["rate windows", `${view.rate_windows}`],
-    ["calls cut off", `${view.open_calls.length}`],
+    ["interrupted calls", `${view.open_calls.length}`],
   ];
   const overrides = view.overrides.map(({ key, actor, value }) => [
     key,
@@ -80,21 +80,21 @@ export function shownText(view: StateView): string {
   );
   return [
     sums.length === 0
-      ? "nothing was spent\n"
-      : columns([["month", "settled $", "reserved $", "key"], ...sums]),
-    columns(counts),
-    overrides.length === 0 ? "no overrides\n" : columns(overrides),
-    columns(files),
+      ? "no spend\n"
+      : columns([["month", "settled_usd", "reserved_usd", "key"], ...sums], isTerminal),
+    columns(counts, isTerminal),
+    overrides.length === 0 ? "no overrides\n" : columns(overrides, isTerminal),
+    columns(files, isTerminal),
     ...(faults.length === 0 ? [] : [faults.join("")]),
   ].join("\n");
 }
 
-export function checkedText(files: readonly CheckedFile[]): string {
+export function checkedText(files: readonly CheckedFile[], isTerminal: boolean): string {
   const rows = files.flatMap(({ name, bytes, lines, faults }) => {
-    const states = faults.length === 0 ? ["good"] : faults.map(stateOf);
+    const states = faults.length === 0 ? ["ok"] : faults.map(stateOf);
     return states.map((state) => [name, `${bytes} bytes`, `${lines} lines`, state]);
   });
-  return columns(rows);
+  return columns(rows, isTerminal);
 }
 
 function stateOf(fault: Fault): string {
@@ -106,16 +106,17 @@ export function repairedText({ faults, snapshot, aside }: Repaired): string {
   const isRevocationLost = faults.some((fault) => fault.linesLost !== 0 && /o/.test(fault.kindsLost ?? "o"));
   return [
     ...found,
-    `everything that could be read is in ${snapshot}\n`,
-    ...aside.map((name) => `the damaged file is kept as ${name}\n`),
+    `everything readable was written to ${snapshot}\n`,
+    ...aside.map((name) => `the damaged file was renamed to ${name}\n`),
     ...(isRevocationLost
-      ? ["A token that was revoked at run time may work again: check the overrides (sluice state show).\n"]
+      ? ["A token revoked at run time may be valid again: check the overrides (sluice state show).\n"]
       : []),
   ].join("");
 }
 
-/** The last column is not filled up. */
-function columns(rows: readonly (readonly string[])[]): string {
+/** An aligned table on a terminal, otherwise fields separated by tabs. */
+function columns(rows: readonly (readonly string[])[], isTerminal: boolean): string {
+  if (!isTerminal) return rows.map((row) => `${row.join("\t")}\n`).join("");
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   return rows
     .map((row) => {

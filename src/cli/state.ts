@@ -1,4 +1,4 @@
-/** `sluice state`: looks at the folder of the file store, checks it, mends it, and moves what it holds. */
+/** `sluice state`: inspects, verifies, repairs, exports and imports the folder of the file store. */
 import { createWriteStream } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -16,7 +16,16 @@ import {
   repairFolder,
   withFolder,
 } from "../state/file/offline.ts";
-import { type CliIo, type Command, configPath, EXIT, misused } from "./command.ts";
+import {
+  type CliIo,
+  type Command,
+  configPath,
+  EXIT,
+  expectedSubcommand,
+  expectedValue,
+  hasColors,
+  usageError,
+} from "./command.ts";
 import { confirmState } from "./state-confirm.ts";
 import { checkedText, repairedText, shownText, stateView } from "./state-text.ts";
 
@@ -27,28 +36,29 @@ const HELP = `Usage: sluice state show   [--directory DIR | --config PATH [--roo
        sluice state import [--directory DIR | --config PATH [--root DIR]] [FILE]
        sluice state confirm [--config PATH] [--root DIR]
 
-Works on the folder of \`state.driver: file\` while no gateway runs on it. A crash needs no repair. A gateway that finds
-damaged files starts when only conversations, audit records or rate windows are lost, and logs which; it refuses to start
-when spend or a token revocation may be lost, until the folder is restored from a backup or repaired.
+Works on the folder of \`state.driver: file\` while no gateway uses it. A crash needs no repair. If files are damaged, a
+gateway starts when only conversations, audit records or rate windows are lost, and logs which. It does not start when
+spend or a token revocation may be lost, until the folder is restored from a backup or repaired.
 
-show    what was spent, by month and key; how many conversations, overrides and audit records; the files
-verify  reads every byte of every file; exits with 1 and says where any is damaged and what is lost
-repair  keeps everything that can be read, also after damaged lines, in a new snapshot, says what is lost, and keeps the
-        damaged files under other names
-export  writes all of it as JSON lines to FILE, or to standard output
-import  makes a new folder out of such lines from FILE, or from standard input
-confirm for \`state.driver: redis\`, while gateways run: after Redis was emptied or has lost writes, and with it
-        budgets, sessions and possibly revocations, lets them admit calls again (state.on_data_loss: deny)
+show    prints spend by month and key, the number of conversations, overrides and audit records, and the files
+verify  reads every file completely; exits with 1 if one is damaged, and prints where and what is lost
+repair  writes everything readable to a new snapshot, prints what is lost, and renames the damaged files
+export  writes the state as JSON lines to FILE or standard output
+import  creates a new folder from such lines in FILE or standard input
+confirm for \`state.driver: redis\`, while gateways run: accepts that Redis was emptied or lost writes (budgets, sessions,
+        possibly revocations), so that calls are admitted again (state.on_data_loss: deny)
 
   --directory DIR  the folder; relative to the working directory (default: state.directory of the configuration)
-  --config PATH    the configuration to ask (default: SLUICE_CONFIG, else gateway.config.yaml)
+  --config PATH    the configuration that names the folder (default: SLUICE_CONFIG, else gateway.config.yaml)
   --root DIR       the folder that the files of the configuration must stay inside (default: the folder of PATH)
-  --output json    for scripts; amounts in nano-dollars
+  --output json    machine-readable; amounts in nano-dollars
 
 Examples:
   sluice state show
   sluice state verify --directory /var/lib/sluice
-  sluice state export backup.jsonl && sluice state import --directory ./restored backup.jsonl`;
+  sluice state export backup.jsonl && sluice state import --directory ./restored backup.jsonl
+
+Exit status: 0 done, 1 failed or damaged, 64 usage error.`;
 
 interface Task {
   readonly folder: string;
@@ -69,14 +79,13 @@ const ACTIONS: Readonly<Record<string, (task: Task) => Promise<number>>> = {
 export function stateCommand(loadPlugins: PluginLoader): Command {
   return {
     name: "state",
-    summary: "look at, check, mend or move what the file store keeps",
+    summary: "inspect, verify, repair, export or import file-store data",
     help: HELP,
-    async run([name = "", ...args], io) {
+    async run([name, ...args], io) {
       if (name === "confirm") return confirmState(args, io, loadPlugins);
-      const action = Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
+      const action = name !== undefined && Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
       if (action === undefined) {
-        const actions = [...Object.keys(ACTIONS), "confirm"].join(", ");
-        return misused(io, "state", name === "" ? `say one of ${actions}` : `there is no '${name}' here`);
+        return usageError(io, "state", expectedSubcommand(name, [...Object.keys(ACTIONS), "confirm"]));
       }
       const { values, positionals } = parseArgs({
         args: [...args],
@@ -91,9 +100,17 @@ export function stateCommand(loadPlugins: PluginLoader): Command {
       const { output } = values;
       const takesFile = name === "export" || name === "import";
       if (output !== "text" && (output !== "json" || (name !== "show" && name !== "verify")))
-        return misused(io, "state", `--output of ${name} cannot be '${output}'`);
+        return usageError(
+          io,
+          "state",
+          expectedValue(
+            "--output",
+            output,
+            name === "show" || name === "verify" ? ["text", "json"] : ["text"],
+          ),
+        );
       if (positionals.length > (takesFile ? 1 : 0))
-        return misused(io, "state", takesFile ? "one FILE at most" : `${name} takes no FILE`);
+        return usageError(io, "state", takesFile ? "expected at most one FILE" : `${name} takes no FILE`);
       const directory = values.directory ?? (await directoryOf(values, io, loadPlugins));
       if (directory === undefined) return EXIT.failed;
       const [file] = positionals;
@@ -108,7 +125,7 @@ export function stateCommand(loadPlugins: PluginLoader): Command {
   };
 }
 
-/** undefined: the configuration has errors, and they have been told. */
+/** Undefined if the configuration has errors, which are printed. */
 async function directoryOf(
   { config: path, root }: { readonly config?: string | undefined; readonly root?: string | undefined },
   io: CliIo,
@@ -123,7 +140,7 @@ async function directoryOf(
     strict: false,
   } as const;
   const { config, errors } = await loadConfig(request, loadPlugins);
-  if (config === undefined) io.stderr(renderText(errors, io.isTerminal, io.cwd));
+  if (config === undefined) io.stderr(renderText(errors, hasColors(io, "stderr"), io.cwd));
   return config?.state.directory;
 }
 
@@ -135,41 +152,41 @@ function failed(error: unknown, io: CliIo): number {
 
 async function show({ folder, io, asJson }: Task): Promise<number> {
   const view = stateView(await readState(folder));
-  io.stdout(asJson ? `${JSON.stringify(view, null, 2)}\n` : shownText(view));
-  return EXIT.fine;
+  io.stdout(asJson ? `${JSON.stringify(view, null, 2)}\n` : shownText(view, io.isTerminal));
+  return EXIT.ok;
 }
 
 async function verify({ folder, io, asJson }: Task): Promise<number> {
   const files = await checkFiles(folder);
   const ok = files.every(({ faults }) => faults.length === 0);
-  io.stdout(asJson ? `${JSON.stringify({ ok, files }, null, 2)}\n` : checkedText(files));
-  return ok ? EXIT.fine : EXIT.failed;
+  io.stdout(asJson ? `${JSON.stringify({ ok, files }, null, 2)}\n` : checkedText(files, io.isTerminal));
+  return ok ? EXIT.ok : EXIT.failed;
 }
 
 async function repair({ folder, io }: Task): Promise<number> {
   const repaired = await repairFolder(folder);
   if (repaired === undefined) {
-    io.stdout("every file is good; nothing was changed\n");
-    return EXIT.fine;
+    io.stdout("no file is damaged; nothing was changed\n");
+    return EXIT.ok;
   }
   io.stdout(repairedText(repaired));
-  return EXIT.fine;
+  return EXIT.ok;
 }
 
 async function exportState({ folder, io, file }: Task): Promise<number> {
   const lines = exportLines(await readState(folder));
   if (file === undefined) {
     for (const line of lines) io.stdout(line);
-    return EXIT.fine;
+    return EXIT.ok;
   }
   await pipeline(Readable.from(lines), createWriteStream(file, { mode: 0o600 }));
-  io.stdout(`${folder} is written to ${file}\n`);
-  return EXIT.fine;
+  io.stdout(`exported ${folder} to ${file}\n`);
+  return EXIT.ok;
 }
 
 async function importState({ folder, io, file }: Task): Promise<number> {
   const text = file === undefined ? await io.stdin() : await readFile(file, "utf8");
   const changes = await importLines(folder, text);
-  io.stdout(`${folder} now holds the ${changes} changes of the export\n`);
-  return EXIT.fine;
+  io.stdout(`imported ${changes} changes into ${folder}\n`);
+  return EXIT.ok;
 }

@@ -3,22 +3,30 @@ import { parseArgs } from "node:util";
 import { type LoadOutcome, loadConfig, type PluginLoader } from "../config/load.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import { type Findings, renderGithub, renderJson, renderSarif, renderText } from "../config/report/render.ts";
-import { type CliIo, type Command, configPath, EXIT, misused } from "./command.ts";
+import {
+  type CliIo,
+  type Command,
+  configPath,
+  EXIT,
+  expectedValue,
+  hasColors,
+  usageError,
+} from "./command.ts";
 
 const HELP = `Usage: sluice validate [PATH] [--overlay FILE]... [--root DIR] [--no-secrets] [--no-plugins]
                        [--strict] [--output FORMAT]
 
-Checks a configuration as loading would and reports every problem at once: code, place, what was found and what is
-allowed. Nothing is served and no provider is called.
+Runs every check that \`start\` runs and reports all problems at once: code, place, what was found and what is allowed.
+Nothing is served and no provider is called.
 
   PATH             a YAML file or a folder of them (default: SLUICE_CONFIG, else gateway.config.yaml)
   --overlay FILE   a partial configuration merged over it; may be repeated, later ones win
   --root DIR       the folder that included files, prompts, schemas and plugins must stay inside, symbolic links
                    resolved (default: the folder of PATH)
-  --no-secrets     unset variables and missing secret files count as given: for CI without secrets; prompts, templates
+  --no-secrets     treat unset variables and missing secret files as set, for CI without secrets; prompts, templates
                    and schemas are still read
-  --no-plugins     execute no plugin code, for configurations of strangers; what plugins register is not checked
-  --strict         a secret hard-coded in a file is an error, not a warning
+  --no-plugins     execute no plugin code, for untrusted configurations; options of plugins are not checked
+  --strict         report secrets hard-coded in a file as errors instead of warnings
   --output FORMAT  text, json, github (pull-request annotations) or sarif (code scanning)
 
 Exit status: 0 valid, 1 invalid, 64 usage error. At most 200 diagnostics are printed, with a count of the rest.
@@ -32,7 +40,7 @@ type Renderer = (findings: Findings, outcome: LoadOutcome, io: CliIo, tookMs: nu
 
 const RENDERERS: Readonly<Record<string, Renderer>> = {
   text: ({ errors, warnings, omitted }, { config, watch }, io, tookMs) => {
-    const findings = renderText([...errors, ...warnings], io.isTerminal, io.cwd, omitted);
+    const findings = renderText([...errors, ...warnings], hasColors(io, "stdout"), io.cwd, omitted);
     return config === undefined ? findings : `${findings}${summary(config, watch.files.length, tookMs)}`;
   },
   json: (findings, _, io) => renderJson(findings, io.cwd),
@@ -59,14 +67,11 @@ export function validateCommand(loadPlugins: PluginLoader): Command {
           output: { type: "string", default: "text" },
         },
       });
-      if (positionals.length > 1) return misused(io, "validate", "one PATH at most; overlays need --overlay");
+      if (positionals.length > 1)
+        return usageError(io, "validate", "expected at most one PATH; name overlays with --overlay");
       const render = Object.hasOwn(RENDERERS, values.output) ? RENDERERS[values.output] : undefined;
       if (render === undefined) {
-        return misused(
-          io,
-          "validate",
-          `--output takes ${Object.keys(RENDERERS).join(", ")}, not '${values.output}'`,
-        );
+        return usageError(io, "validate", expectedValue("--output", values.output, Object.keys(RENDERERS)));
       }
       const request = {
         path: configPath(positionals[0], io.env),
@@ -79,7 +84,7 @@ export function validateCommand(loadPlugins: PluginLoader): Command {
       } as const;
       const outcome = await loadConfig(request, loadPlugins);
       io.stdout(render(outcome, outcome, io, performance.now() - startedMs));
-      return outcome.config === undefined ? EXIT.failed : EXIT.fine;
+      return outcome.config === undefined ? EXIT.failed : EXIT.ok;
     },
   };
 }

@@ -49,7 +49,7 @@ async function init(cwd: string, ...args: readonly string[]): Promise<Written> {
   return { code, ...out };
 }
 
-/** As after `npm install sluice`, and a package of one's own. */
+/** As after `npm install sluice`, and a package of your own. */
 function installed(folder: string): void {
   mkdirSync(join(folder, "node_modules"));
   symlinkSync(ROOT, join(folder, "node_modules/sluice"));
@@ -106,18 +106,18 @@ test("the gateway takes a new guardrail as the YAML says", async (t) => {
   assertRefused(await g.call({ message: "SwordFish" }), 422, "Request blocked: a secret word.");
 });
 
-test("nothing is written over, not even in part", async (t) => {
+test("no file is overwritten, and nothing is written if one exists", async (t) => {
   const folder = folderOf(t);
   mkdirSync(join(folder, "plugins"));
   writeFileSync(join(folder, "plugins/acme-words.md"), "mine");
   const { code, stderr } = await init(folder, "plugin", "acme-words");
   assert.equal(code, 1);
-  assert.match(stderr, /plugins\/acme-words\.md is there already; nothing was written/);
+  assert.match(stderr, /plugins\/acme-words\.md already exists; nothing was written/);
   assert.deepEqual(readdirSync(join(folder, "plugins")), ["acme-words.md"]);
   assert.equal(readFileSync(join(folder, "plugins/acme-words.md"), "utf8"), "mine");
 });
 
-test("another folder may be named, and stands in the YAML", async (t) => {
+test("--dir names another folder, which the YAML then refers to", async (t) => {
   const { stdout } = await init(folderOf(t), "plugin", "acme-words", "--dir", "a/b");
   assert.match(stdout, / {2}- \.\/a\/b\/acme-words\.ts\n/);
 });
@@ -131,7 +131,7 @@ for (const args of [
   ["plugin", "acme", "more"],
   ["plugin", "acme", "--kind", "toString"],
 ]) {
-  test(`wrong usage writes nothing: init ${args.join(" ")}`, async (t) => {
+  test(`a usage error writes nothing: init ${args.join(" ")}`, async (t) => {
     const folder = folderOf(t);
     const { code, stderr } = await init(folder, ...args);
     assert.equal(code, 64);

@@ -1,4 +1,4 @@
-/** What every command line shares: versions, help, and advice for what was mistyped. */
+/** What all commands share: versions, help, usage errors and suggestions. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
@@ -35,7 +35,40 @@ test("a mistyped command is answered with the nearest one and exit code 64", asy
   assert.doesNotMatch((await run("zzzzzz")).stderr, /Did you mean/);
 });
 
-test("Node versions below the oldest supported one are told in one line", () => {
+test("an unknown or missing subcommand or value is a usage error that lists what is expected", async () => {
+  const expected = "expected `show`, `verify`, `repair`, `export`, `import` or `confirm`";
+  const cases: readonly (readonly [string, string])[] = [
+    ["token", "missing subcommand; expected `new` or `hash`"],
+    ["token make", "unknown subcommand 'make'; expected `new` or `hash`"],
+    ["state mend", `unknown subcommand 'mend'; ${expected}`],
+    ["init provider", "unknown subcommand 'provider'; expected `plugin`"],
+    ["start --fallback none", "invalid --fallback 'none'; expected last-valid"],
+    ["validate --output xml", "invalid --output 'xml'; expected text, json, github or sarif"],
+    ["state repair --output json", "invalid --output 'json'; expected text"],
+  ];
+  for (const [line, message] of cases) {
+    const [command = "", ...args] = line.split(" ");
+    const { code, stderr } = await run(command, ...args);
+    assert.deepEqual([code, stderr], [64, `sluice ${command}: ${message}\nTry: sluice ${command} --help\n`]);
+  }
+});
+
+test("the help of each command has usage, options, examples and exit codes", async () => {
+  for (const command of ["start", "validate", "token", "init", "state"]) {
+    const { stdout } = await run(command, "--help");
+    for (const part of [
+      `Usage: sluice ${command}`,
+      "\n  --",
+      "\nExamples:\n  sluice ",
+      "\nExit status: 0 ",
+    ]) {
+      assert.ok(stdout.includes(part), `${command}: ${part}`);
+    }
+    for (const line of stdout.split("\n")) assert.ok(line.length <= 120, `${command}: ${line}`);
+  }
+});
+
+test("Node versions below the oldest supported one get one clear line", () => {
   assert.equal(unsupportedNode("18.20.8"), "Sluice needs Node 20.19 or newer; this is 18.20.8.");
   assert.notEqual(unsupportedNode("20.18.3"), undefined);
   for (const version of ["20.19.0", "22.0.0", "24.21.0", "26.10.0"])

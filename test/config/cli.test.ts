@@ -79,7 +79,7 @@ test("validate takes overlays, and goes without secrets when told to", async (t)
   assert.equal((await run(validate, [...args, "--no-secrets"])).code, 0);
 });
 
-test("wrong usage exits with 64 and a hint", async () => {
+test("usage errors exit with 64 and a hint", async () => {
   for (const args of [
     ["a", "b"],
     ["--output", "xml"],

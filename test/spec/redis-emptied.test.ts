@@ -59,9 +59,9 @@ verifies(
     };
     assert.match(
       await confirm(),
-      /^0 redis .*the loss of .* \(emptied\) is confirmed; calls are admitted again\n$/,
+      /^0 redis .*confirmed the data loss of .* \(emptied\); calls are admitted again\n$/,
     );
-    assert.match(await confirm(), /^0 redis .*no loss of data waits to be confirmed\n$/);
+    assert.match(await confirm(), /^0 redis .*no data loss to confirm\n$/);
     assertAnswered(await call(client, TOKENS.web));
     assertRefused(await call(client, SEVEN), 401, "Invalid or revoked token.");
     const ready = async (): Promise<boolean> =>

@@ -1,4 +1,4 @@
-/** `sluice state` on real folders: what it shows, finds, mends and moves, and that it leaves a folder in use alone. */
+/** `sluice state` on real folders: show, verify, repair, export and import, and that a folder in use is left alone. */
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ interface Ran {
   readonly err: string;
 }
 
-async function sluice(args: readonly string[], stdin = ""): Promise<Ran> {
+async function sluice(args: readonly string[], stdin = "", isTerminal = false): Promise<Ran> {
   let [out, err] = ["", ""];
   const code = await main(["state", ...args], {
     stdout: (text) => void (out += text),
@@ -22,7 +22,7 @@ async function sluice(args: readonly string[], stdin = ""): Promise<Ran> {
     stdin: async () => stdin,
     env: {},
     cwd: "/",
-    isTerminal: false,
+    isTerminal,
   });
   return { code, out, err };
 }
@@ -53,10 +53,16 @@ test("show says what was spent, what is reserved, and what else is kept", async 
   await livedIn(directory);
   const { code, out } = await sluice(["show", "--directory", directory]);
   assert.equal(code, 0);
-  assert.match(out, /^month +settled \$ +reserved \$ +key\n2026-05 +0\.000001150 +0\.000000040 +endpoint\n/);
-  assert.match(out, /\nconversations +1\naudit records +2\nrate windows +2\ncalls cut off +1\n/);
-  assert.match(out, /\nendpoint:p\/s +false +by ops\n/);
-  assert.match(out, /\njournal-00000001\.jsonl +\d+ bytes +15 changes\n$/);
+  assert.match(
+    out,
+    /^month\tsettled_usd\treserved_usd\tkey\n2026-05\t0\.000001150\t0\.000000040\tendpoint\n/,
+  );
+  assert.match(out, /\nconversations\t1\naudit records\t2\nrate windows\t2\ninterrupted calls\t1\n/);
+  assert.match(out, /\nendpoint:p\/s\tfalse\tby ops\n/);
+  assert.match(out, /\njournal-00000001\.jsonl\t\d+ bytes\t15 changes\n$/);
+  const { out: table } = await sluice(["show", "--directory", directory], "", true);
+  assert.match(table, /^month {4}settled_usd {2}reserved_usd {2}key\n2026-05 {2}0\.000001150 /);
+  assert.doesNotMatch(table, /\t/);
   const { out: json } = await sluice(["show", "--directory", directory, "--output", "json"]);
   const view: unknown = JSON.parse(json);
   assert.ok(isRecord(view));
@@ -83,12 +89,12 @@ test("--root lets the configuration share files with its neighbors, as validate 
   assert.match(narrow.err, /E0011/);
   const wide = await sluice(["show", "--config", config, "--root", root]);
   assert.equal(wide.code, 0, wide.err);
-  assert.match(wide.out, /conversations +1\n/);
+  assert.match(wide.out, /conversations\t1\n/);
   // `confirm` reads the same files, and refuses a driver that is not its own.
   assert.match((await sluice(["confirm", "--config", config])).err, /E0011/);
   assert.match(
     (await sluice(["confirm", "--config", config, "--root", root])).err,
-    /confirm is for state.driver 'redis'/,
+    /confirm needs state.driver 'redis'/,
   );
 });
 
@@ -114,15 +120,15 @@ test("verify tells where a file is damaged and what is lost; repair keeps what i
     out,
     [
       `journal-00000001.jsonl, byte ${offset}: ${lost}`,
-      "everything that could be read is in snapshot-00000002.jsonl",
-      `the damaged file is kept as ${aside}`,
-      "A token that was revoked at run time may work again: check the overrides (sluice state show).\n",
+      "everything readable was written to snapshot-00000002.jsonl",
+      `the damaged file was renamed to ${aside}`,
+      "A token revoked at run time may be valid again: check the overrides (sluice state show).\n",
     ].join("\n"),
   );
   assert.deepEqual(readFileSync(join(directory, aside)), damaged);
   assert.equal((await sluice(["verify", "--directory", directory])).code, 0);
   const good = await sluice(["repair", "--directory", directory]);
-  assert.equal(good.out, "every file is good; nothing was changed\n");
+  assert.equal(good.out, "no file is damaged; nothing was changed\n");
   const store = await openFileStore({ directory });
   assert.deepEqual(await store.overrides.list(), []);
   assert.equal((await store.spending("token", "2026-05")).settledNanoUsd, 1160);
@@ -200,7 +206,7 @@ test("a folder that a process holds is left alone, and a folder without state is
   assert.ok(!readdirSync(directory).includes("none"));
 });
 
-test("the folder is the configuration's where none is given, and wrong usage is told", async (t) => {
+test("the folder is the configuration's where none is given, and usage errors exit with 64", async (t) => {
   const directory = temporaryFolder(t);
   await livedIn(directory);
   const config = join(directory, "gateway.config.yaml");
