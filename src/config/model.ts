@@ -114,6 +114,13 @@ export interface ProviderConfig {
   readonly first_byte_timeout_ms: number;
   readonly stream_idle_timeout_ms: number;
   readonly max_connections: number;
+  /** URL of a forward proxy; null: the environment's. */
+  readonly proxy: string | null;
+  /** PEM; null: the system's certificates. */
+  readonly ca: string | null;
+  readonly client_cert: string | null;
+  readonly client_key: string | null;
+  readonly http2: boolean;
   readonly options: Readonly<Record<string, unknown>>;
 }
 

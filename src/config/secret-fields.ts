@@ -11,12 +11,15 @@ const TEXT_KEYS: ReadonlySet<Spot["key"]> = new Set([
   ...["include", "plugins"],
 ]);
 
-/** Credentials, tokens, headers, and URLs, which may carry a user and a password. */
+/** URLs may carry a user and a password; certificates are mounted beside their keys. */
+const MOUNTED_KEYS: ReadonlySet<Spot["key"]> = new Set(["url", "proxy", "ca", "client_cert"]);
+
+/** Credentials, tokens, headers, certificates, and URLs. */
 export function isSecretField(spot: Spot): boolean {
   for (let at: Spot | undefined = spot; at !== undefined; at = at.parent) {
     if (typeof at.key === "string" && isSensitiveKey(at.key)) return true;
   }
-  return spot.key === "url";
+  return MOUNTED_KEYS.has(spot.key);
 }
 
 /** Prompts, templates, descriptions, schemas: what they refer to must be there even without secrets. */

@@ -206,3 +206,35 @@ test("budgets, caps and control-plane tokens on the memory store are warned of, 
   assert.deepEqual(await codes(of("", "")), []);
   assert.deepEqual(await codes(of("state: {driver: file}\n", control)), []);
 });
+
+verifies(
+  ["config.check.transport"],
+  "a client certificate has its key, a forward proxy is a URL, and both stay out of git",
+  async (t) => {
+    const text = (settings: string) => `providers:\n  openai: { ${settings} }\n${projectOf("")}`;
+    const pem = "-----BEGIN CERTIFICATE----- MA== -----END CERTIFICATE-----";
+    const env = {
+      KEY: "-----BEGIN PRIVATE KEY----- MA==",
+      CERT: pem,
+      PROXY: "http://ann:secret@proxy.internal:3128",
+    };
+    const codes = async (settings: string): Promise<readonly string[]> => {
+      const folder = folderOf(t, { "gateway.config.yaml": text(settings) });
+      const { errors, warnings } = await folder.load({ env });
+      return [...errors, ...warnings].map(({ code, path }) => `${code} ${path}`);
+    };
+    const at = (code: string, key: string) => [`${code} providers.openai.${key}`];
+    const cert = 'client_cert: "${env:CERT}"';
+    const key = 'client_key: "${env:KEY}"';
+    assert.deepEqual(await codes(`${cert}, ${key}, ca: "\${env:CERT}", http2: true`), []);
+    assert.deepEqual(await codes('proxy: "${env:PROXY}"'), []);
+    assert.deepEqual(await codes("proxy: http://proxy.internal:3128"), []);
+    assert.deepEqual(await codes(cert), at("E0102", "client_cert"));
+    assert.deepEqual(await codes(key), at("E0102", "client_key"));
+    assert.deepEqual(await codes("ca: /etc/ca.pem"), at("E0105", "ca"));
+    assert.deepEqual(await codes("proxy: proxy.internal:3128"), at("E0105", "proxy"));
+    assert.deepEqual(await codes('proxy: "http://proxy.internal:99999"'), at("E0105", "proxy"));
+    assert.deepEqual(await codes(`proxy: "${env.PROXY}"`), at("W0101", "proxy"));
+    assert.deepEqual(await codes(`${cert}, client_key: "${env.KEY}"`), at("W0101", "client_key"));
+  },
+);

@@ -1,6 +1,7 @@
 /** All checks that a schema cannot make: what refers to what, what may stand once, what needs what. */
 
 import type { JsonSchema } from "../../plugin/index.ts";
+import type { ProviderConfig } from "../model.ts";
 import { Source } from "../read/source.ts";
 import { isPlainMap, type Spot } from "../read/tree.ts";
 import type { FilledProject } from "../schema/filled.ts";
@@ -11,7 +12,7 @@ import { checkAllowed, checkCleartext, checkTrustedProxies } from "./network.ts"
 import { checkOptions } from "./options.ts";
 import { checkPriceEntries } from "./price-entries.ts";
 import { checkExpiry, checkProject } from "./project.ts";
-import { checkSecretHeaders } from "./secrets.ts";
+import { checkSecret, checkSecretHeaders } from "./secrets.ts";
 import { checkUrl } from "./url.ts";
 
 export function checkConfig(check: Check): void {
@@ -134,11 +135,28 @@ function checkProviders(check: Check, parent: Spot): void {
     const spot = under(providers, name, parent);
     checkUrl(check, settings, "base_url", spot);
     checkCleartext(check, settings, "base_url", { parent: spot, what: "API keys and prompts" });
+    checkTransport(check, settings, spot);
     const plugin = check.plugins.find("provider", name);
     if (plugin === undefined) reportUnknownPlugin(check, "provider", spot, { name, at: "key" });
     else
       checkOptions(check, settings.options, withoutRequired(plugin.schema), under(settings, "options", spot));
   }
+}
+
+/** How the provider is reached: a forward proxy may need a password, a client certificate needs its key. */
+function checkTransport(check: Check, settings: ProviderConfig, parent: Spot): void {
+  const { proxy, client_cert: cert, client_key: key } = settings;
+  checkSecret(check, under(settings, "client_key", parent), key);
+  if ((cert === null) !== (key === null)) {
+    const [given, missing] = cert === null ? ["client_key", "client_cert"] : ["client_cert", "client_key"];
+    const message = `\`${given}\` needs \`${missing}\`: a client certificate is sent with its private key`;
+    check.report("E0102", under(settings, given, parent), message);
+  }
+  if (proxy === null) return;
+  const spot = under(settings, "proxy", parent);
+  if (!URL.canParse(proxy))
+    check.report("E0105", spot, "proxy is not a valid URL: its host or port is malformed");
+  else if (new URL(proxy).password !== "") checkSecret(check, spot, proxy);
 }
 
 /** What is missing here may stand in the credential. */

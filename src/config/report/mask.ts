@@ -2,7 +2,8 @@
  * Hides secrets in what is shown of a configuration: by the names of their keys, read off the text, so that it works on
  * files that do not parse. When in doubt it hides too much. The cost of a line is linear in its length.
  */
-const SENSITIVE = /^(?:headers|hash|.*(?:api[-_]?key|secret|password|passwd|token|authorization|cookie))$/i;
+const SENSITIVE =
+  /^(?:headers|hash|.*(?:api[-_]?key|client[-_]?key|secret|password|passwd|token|authorization|cookie))$/i;
 // A key begins where no key character precedes it: otherwise a long word would be tried from each of its characters.
 const KEY = /(["']?)(?<![A-Za-z0-9_.-])([A-Za-z0-9_.-]+)\1[ \t]*:(?=[ \t"'{[]|$)[ \t]*/g;
 const FIRST_KEY = new RegExp(`^${KEY.source}`);

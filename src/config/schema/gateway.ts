@@ -35,6 +35,13 @@ export const moment = (description: string) =>
     examples: ["2031-01-31T00:00:00Z"],
   });
 
+const pem = (description: string, what: string) =>
+  text(`${description} PEM, by \`\${file:PATH}\`.`, {
+    pattern: "-----BEGIN [A-Z0-9 ]+-----",
+    patternErrorMessage: "must be PEM text, such as the content of a file by `${file:PATH}`",
+    examples: [`-----BEGIN ${what}-----`],
+  });
+
 export const server = section("The data plane: where calls come in. A change needs a restart.", {
   host: host("Address to listen on. Beyond loopback the demo token is refused."),
   port: port("Port to listen on; 0 takes a free one.", 8080),
@@ -190,6 +197,16 @@ export const providers = mapOf(
       65_535,
       { default: 16_384 },
     ),
+    proxy: orNull(
+      url(
+        "Forward proxy that calls go through; null: as the environment says (HTTPS_PROXY, HTTP_PROXY, NO_PROXY).",
+        { examples: ["http://proxy.internal:3128"] },
+      ),
+    ),
+    ca: orNull(pem("Certificates to trust instead of the system's.", "CERTIFICATE")),
+    client_cert: orNull(pem("Client certificate, with its chain; needs `client_key`.", "CERTIFICATE")),
+    client_key: orNull(pem("Private key of `client_cert`.", "PRIVATE KEY")),
+    http2: flag("true: HTTP/2 where the provider's host offers it, else HTTP/1.1.", false),
     options: mapOf("Options of the provider's plugin, for all credentials.", true),
   }),
   { examples: [{ openai: { timeout_ms: 30_000 } }] },

@@ -129,6 +129,8 @@ export const CONFIG = {
     "config.check.tool": "An exposed endpoint whose input_schema has no `message` is a warning.",
     "config.check.cleartext": "A secret that would travel over http beyond loopback is a warning.",
     "config.check.short-secret": "A webhook secret of fewer than 8 characters is an error.",
+    "config.check.transport":
+      "A client certificate without its key, certificates that are not PEM, and a malformed forward proxy are errors; a hard-coded private key or proxy password is a warning.",
     "config.alias.inactive": "An alias with `is_active: false` gets 404 and is in no list of models.",
     "config.secrets.allow":
       "`secrets: { allow: […] }` of an include restricts the names that its files, and those they include, may reference.",
