@@ -70,9 +70,16 @@ export class Lab {
   }
 
   /** Base URL of the mock upstream, whose streams behave so; see `upstream.mjs`. */
-  upstreamUrl(behaviour: { chunks: number; eventsPerWrite: number; pauseMs: number }): string {
-    const { chunks, eventsPerWrite, pauseMs } = behaviour;
-    return `http://127.0.0.1:${this.#upstreamPort}/c${chunks}-b${eventsPerWrite}-i${pauseMs}/v1`;
+  upstreamUrl(behaviour: {
+    chunks: number;
+    eventsPerWrite: number;
+    pauseMs: number;
+    /** Each chunk says when it was sent. */
+    stamped?: boolean;
+  }): string {
+    const { chunks, eventsPerWrite, pauseMs, stamped = false } = behaviour;
+    const segment = `c${chunks}-b${eventsPerWrite}-i${pauseMs}${stamped ? "-t" : ""}`;
+    return `http://127.0.0.1:${this.#upstreamPort}/${segment}/v1`;
   }
 
   /** CPU used by what does the measuring: the load, this program and the mock upstream. */

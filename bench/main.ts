@@ -13,6 +13,7 @@ import { type Row, type Scenario, table } from "./result.ts";
 import * as endpoints from "./scenarios/endpoints.ts";
 import * as json from "./scenarios/json.ts";
 import * as large from "./scenarios/large.ts";
+import * as latency from "./scenarios/latency.ts";
 import * as memory from "./scenarios/memory.ts";
 import * as proxy from "./scenarios/proxy.ts";
 import * as start from "./scenarios/start.ts";
@@ -25,6 +26,7 @@ const scenarios: Record<string, { title: string; run(bench: Bench): Promise<Row[
   large,
   stream,
   endpoints,
+  latency,
   memory,
   proxy,
   state,

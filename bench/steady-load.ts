@@ -13,10 +13,12 @@ export interface SteadyPlan {
   readonly connections: number;
   /** What each answer must be. */
   readonly status: number;
+  /** Numbers from 0 to 1, which make arrivals a Poisson process: independent of each other. Default: evenly spaced. */
+  readonly random?: () => number;
 }
 
-/** Calls that are due come in lots: timers are no finer. */
-const TICK_MS = 4;
+/** Calls that are due are sent together. Timers are not finer than 1 ms, and a coarse one costs less. */
+const TICK_MS = { evenly: 4, random: 1 };
 const READ_BUFFER = Buffer.alloc(65_536);
 
 export class SteadyLoad {
@@ -25,19 +27,22 @@ export class SteadyLoad {
   /** What went wrong first; "" while nothing has. */
   failure = "";
   readonly #plan: SteadyPlan;
+  /** In turn, so that no connection is idle for long enough to be closed. */
   readonly #free: Client[] = [];
   readonly #clients: Client[];
   readonly #timer: NodeJS.Timeout;
-  readonly #startedMs = performance.now();
   /** When calls that wait for a connection were due, from `#next` on. */
   #due: number[] = [];
   #next = 0;
-  #made = 0;
+  /** When the next call is due. */
+  #nextDueMs: number;
 
   constructor(plan: SteadyPlan) {
     this.#plan = plan;
     this.#clients = Array.from({ length: plan.connections }, () => new Client(plan, this));
-    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    this.#nextDueMs = performance.now();
+    const tickMs = plan.random === undefined ? TICK_MS.evenly : TICK_MS.random;
+    this.#timer = setInterval(() => this.#tick(), tickMs);
   }
 
   /** A window begins. */
@@ -67,16 +72,21 @@ export class SteadyLoad {
   }
 
   #tick(): void {
-    const { callsPerSecond } = this.#plan;
-    const wanted = Math.floor(((performance.now() - this.#startedMs) / 1000) * callsPerSecond);
+    const nowMs = performance.now();
     this.#due = this.#due.slice(this.#next);
     this.#next = 0;
-    for (; this.#made < wanted; this.#made++) {
-      const dueMs = this.#startedMs + (this.#made / callsPerSecond) * 1000;
-      const client = this.#free.pop();
-      if (client === undefined) this.#due.push(dueMs);
-      else client.call(dueMs);
+    while (this.#nextDueMs <= nowMs) {
+      const client = this.#free.shift();
+      if (client === undefined) this.#due.push(this.#nextDueMs);
+      else client.call(this.#nextDueMs);
+      this.#nextDueMs += this.#gapMs();
     }
+  }
+
+  #gapMs(): number {
+    const { callsPerSecond, random } = this.#plan;
+    const meanMs = 1000 / callsPerSecond;
+    return random === undefined ? meanMs : -Math.log(1 - random()) * meanMs;
   }
 }
 

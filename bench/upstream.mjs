@@ -2,7 +2,8 @@
 // `…/v1/messages`) Anthropic's, so cheap that it is never what is measured. It understands just enough HTTP/1.1 for that, and must not be used for anything else.
 //
 // The first path segment says how a stream is sent: `/c50-b1-i0/v1/…` is 50 content chunks, 1 event a write, 0 ms
-// between writes. A body with `"stream":true` gets a stream, any other a JSON answer.
+// between writes. With `-t` behind it each chunk says when it was sent, in microseconds of the machine's monotonic
+// clock. A body with `"stream":true` gets a stream, any other a JSON answer.
 import { createServer } from "node:net";
 
 const HEAD_END = Buffer.from("\r\n\r\n");
@@ -100,8 +101,26 @@ function anthropicEvents(words) {
 }
 
 /** A stream as the writes it is sent in: the first carries the head, the last the end of the body. */
-function streamWrites({ chunks, eventsPerWrite, events: eventsOf }) {
-  const events = eventsOf(Array.from({ length: chunks }, (_, n) => ` word${n}`));
+/** Where a chunk says when it was sent. */
+const STAMP = "sent@0000000000000000";
+const STAMP_AT = Buffer.from("sent@0");
+const STAMP_DIGITS = 16;
+
+/** The bytes of a write with the time in it. */
+function stampedNow(bytes) {
+  const at = bytes.indexOf(STAMP_AT);
+  if (at < 0) return bytes;
+  const copy = Buffer.from(bytes);
+  copy.write(
+    String(process.hrtime.bigint() / 1000n).padStart(STAMP_DIGITS, "0"),
+    at + STAMP.length - STAMP_DIGITS,
+    "latin1",
+  );
+  return copy;
+}
+
+function streamWrites({ chunks, eventsPerWrite, events: eventsOf, stamped }) {
+  const events = eventsOf(Array.from({ length: chunks }, (_, n) => (stamped ? STAMP : ` word${n}`)));
   const writes = ["HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"];
   events.forEach((text, n) => {
     const frame = `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
@@ -120,10 +139,11 @@ function behaviourOf(head) {
   const segment = path.slice(0, path.indexOf("/"));
   let behaviour = behaviours.get(path);
   if (behaviour === undefined) {
-    const match = /^c(\d+)-b(\d+)-i(\d+)$/.exec(segment);
-    const [chunks, eventsPerWrite, pauseMs] = match ? match.slice(1).map(Number) : [50, 1, 0];
+    const match = /^c(\d+)-b(\d+)-i(\d+)(-t)?$/.exec(segment);
+    const [chunks, eventsPerWrite, pauseMs] = match ? match.slice(1, 4).map(Number) : [50, 1, 0];
+    const stamped = match?.[4] !== undefined;
     const events = path.endsWith("/messages") ? anthropicEvents : openAiEvents;
-    behaviour = { writes: streamWrites({ chunks, eventsPerWrite, events }), pauseMs };
+    behaviour = { writes: streamWrites({ chunks, eventsPerWrite, events, stamped }), pauseMs, stamped };
     if (behaviours.size < 100) behaviours.set(path, behaviour);
   }
   return behaviour;
@@ -161,12 +181,12 @@ class Connection {
   }
 
   stream(behaviour, from) {
-    const { writes, pauseMs } = behaviour;
+    const { writes, pauseMs, stamped } = behaviour;
     if (pauseMs === 0) {
       for (const bytes of writes) this.socket.write(bytes);
       return;
     }
-    this.socket.write(writes[from]);
+    this.socket.write(stamped ? stampedNow(writes[from]) : writes[from]);
     if (from + 1 < writes.length) this.timer = setTimeout(() => this.stream(behaviour, from + 1), pauseMs);
   }
 }

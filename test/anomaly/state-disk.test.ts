@@ -231,7 +231,16 @@ test("on the system's own full device it degrades, answers, and goes on where th
 }, async (t) => {
   const directory = temporaryFolder(t);
   let full = true;
-  const files: Files = { ...diskFiles, create: (path) => diskFiles.create(full ? "/dev/full" : path) };
+  // Node 26 ends a process whose file handles are collected instead of closed.
+  let unclosed = 0;
+  const files: Files = {
+    ...diskFiles,
+    async create(path) {
+      const file = await diskFiles.create(full ? "/dev/full" : path);
+      unclosed += 1;
+      return { ...file, close: () => file.close().finally(() => (unclosed -= 1)) };
+    },
+  };
   let again = (): void => {};
   const recovered = new Promise<void>((resolve) => (again = resolve));
   const log = { ...listeningLog(), info: again };
@@ -243,6 +252,7 @@ test("on the system's own full device it degrades, answers, and goes on where th
   await recovered;
   assert.equal((await life.store.health()).detail, "on file");
   await life.store.close();
+  assert.equal(unclosed, 0);
   const next = await openFileStore({ directory });
   assert.equal((await next.spending("token", "2026-05")).settledNanoUsd, 1160);
   await next.close();

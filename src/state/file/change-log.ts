@@ -90,13 +90,15 @@ export class ChangeLog {
   /** A folder in which nothing can be written makes a change log with a fault. */
   static async begin(options: ChangeLogOptions, start: ChangeLogStart): Promise<ChangeLog> {
     const log = new ChangeLog(options, start);
+    let journal: Journal | undefined;
     try {
-      const journal = await log.#nextJournal();
+      journal = await log.#nextJournal();
       journal.start(log.#lastLine, false);
       log.#journal = journal;
       log.#lastFile = journal.number;
     } catch (error) {
       log.#fail("begin a journal", error);
+      await journal?.close();
     }
     return log;
   }
@@ -250,6 +252,8 @@ export class ChangeLog {
           { reason: this.snapshotFault },
           "a state snapshot could not be written; the journal goes on",
         );
+        // A file handle that nobody closes ends the process with Node 26.
+        if (this.#journal !== next) await next?.close();
         return;
       }
       // The new journal has no snapshot to continue from. The next attempt writes over it.
