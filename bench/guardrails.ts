@@ -10,11 +10,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
-import type { Guardrail, GuardrailPlugin, Host, TextAbout } from "sluice/plugin";
+import type { Guardrail, Host, TextAbout } from "sluice/plugin";
 import contentLength from "../plugins/content-length/index.ts";
 import keywordBlocklist from "../plugins/keyword-blocklist/index.ts";
 import pii from "../plugins/pii/index.ts";
 import promptInjection from "../plugins/prompt-injection/index.ts";
+import type { GuardrailPlugin } from "../src/plugin/contract.ts";
 import { keywords, message } from "./texts.ts";
 
 const [folder = process.env.SLUICE_DATASETS, ...flags] = process.argv.slice(2);

@@ -2,11 +2,11 @@
  * A provider without a network: answers from a template, deterministically, for demos, tests of a configuration and
  * load tests. All time is the host's clock; with no latency it answers within the call.
  */
-import type { Exchange, Timer } from "sluice/plugin";
 import type {
   ChatChunk,
   ChatResult,
   Clock,
+  Exchange,
   Provider,
   ProviderFailure,
   ProviderRequest,
@@ -236,7 +236,7 @@ class Play implements StreamControl {
   readonly #sink: ProviderSink;
   readonly #pieces: readonly string[];
   #at = 0;
-  #timer: Timer | undefined;
+  #timer: ReturnType<Clock["after"]> | undefined;
   #paused = false;
   /** A step fell due while paused. */
   #due = false;

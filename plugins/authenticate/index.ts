@@ -4,7 +4,9 @@
  * something of the hash of a guess, and nothing of a token.
  */
 import { hash } from "node:crypto";
-import { definePlugin, type Exchange, reject, type Scope, type TokenRef } from "sluice/plugin";
+import { definePlugin, type Exchange, reject } from "sluice/plugin";
+
+type TokenRef = Exchange["token"];
 
 interface TokenOptions {
   /** 64 hex digits: the SHA-256 of the whole token string. */
@@ -12,7 +14,7 @@ interface TokenOptions {
   readonly id: string;
   readonly name: string;
   readonly project_uuid: string;
-  readonly scopes: readonly Scope[];
+  readonly scopes: TokenRef["scopes"];
   readonly is_active: boolean;
   /** Unix milliseconds. */
   readonly expires_at: number | null;

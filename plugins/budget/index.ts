@@ -17,7 +17,6 @@ import {
   type Outcome,
   reject,
   type SpendClaim,
-  type TokenRef,
   template,
   type Usage,
 } from "sluice/plugin";
@@ -273,9 +272,9 @@ class TokenClaim extends MonthClaim {
   }
 }
 
-const tokenKeys = new WeakMap<TokenRef, string>();
+const tokenKeys = new WeakMap<Exchange["token"], string>();
 
-function tokenKey(token: TokenRef): string {
+function tokenKey(token: Exchange["token"]): string {
   let key = tokenKeys.get(token);
   if (key === undefined) tokenKeys.set(token, (key = `spend:token:${token.projectUuid}/${token.id}`));
   return key;

@@ -2,17 +2,9 @@
  * The targets of one call, one after the other, and what became of each: which may be asked next, what is filed of an
  * attempt, and what the client is told when none is left.
  */
-import type {
-  Attempt,
-  CallOptions,
-  Exchange,
-  GatewayError,
-  Host,
-  ProviderRequest,
-  Target,
-} from "sluice/plugin";
+import type { CallOptions, Exchange, GatewayError, Host, Target } from "sluice/plugin";
 import { reject } from "sluice/plugin";
-import type { ProviderFailure } from "sluice/provider";
+import type { ProviderFailure, ProviderRequest } from "sluice/provider";
 import { failure } from "sluice/provider";
 import type { Circuits } from "./circuit.ts";
 
@@ -30,6 +22,7 @@ export const INACTIVE = failure({
 });
 
 /** An attempt is filed when it starts, so that a call given up meanwhile shows it too. */
+type Attempt = Exchange["attempts"][number];
 type OpenAttempt = { -readonly [Key in keyof Attempt]: Attempt[Key] };
 
 /** What a target is asked for: the endpoint's settings, and in their place what the call wants of its own. */

@@ -18,7 +18,6 @@ import {
   type Outcome,
   reject,
   slot,
-  type Template,
   template,
 } from "sluice/plugin";
 
@@ -108,7 +107,10 @@ export default definePlugin<Options>({
   },
 });
 
-function wrapLastUser(messages: readonly Message[], wrapper: Template): readonly Message[] {
+function wrapLastUser(
+  messages: readonly Message[],
+  wrapper: ReturnType<typeof template>,
+): readonly Message[] {
   const last = messages.findLastIndex((message) => message.role === "user");
   const wrapped = messages[last];
   if (wrapped === undefined) return messages;
@@ -118,7 +120,10 @@ function wrapLastUser(messages: readonly Message[], wrapper: Template): readonly
 }
 
 /** Of parts, the template wraps the text that comes last: what is asked, after what it is asked about. */
-function filledParts(parts: readonly ContentPart[], wrapper: Template): readonly ContentPart[] {
+function filledParts(
+  parts: readonly ContentPart[],
+  wrapper: ReturnType<typeof template>,
+): readonly ContentPart[] {
   const at = parts.findLastIndex((part) => part.type === "text");
   const part = parts[at];
   return part?.type === "text" ? parts.toSpliced(at, 1, { ...part, text: wrapper.fill(part.text) }) : parts;

@@ -2,16 +2,7 @@
  * What `/metrics` has of calls: how many, how long, what they used and cost, what refused them. Labels are configured
  * names and words of the gateway, never what a client wrote.
  */
-import {
-  type Attempt,
-  type CallEnd,
-  type EndpointRef,
-  type Exchange,
-  type MetricFamily,
-  type Metrics,
-  STAGES,
-  type Usage,
-} from "sluice/plugin";
+import { type CallEnd, type Exchange, type Host, type MetricFamily, STAGES, type Usage } from "sluice/plugin";
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 const STAGE_SECONDS = [0.00001, 0.0001, 0.001, 0.01, 0.1, 1, 10, 60];
@@ -19,11 +10,11 @@ const STAGE_SECONDS = [0.00001, 0.0001, 0.001, 0.01, 0.1, 1, 10, 60];
 type Add = (value: number) => void;
 
 /** Returns what counts a call, at its end. */
-export function callCounters(metrics: Metrics): (x: Exchange, end: CallEnd) => void {
+export function callCounters(metrics: Host["metrics"]): (x: Exchange, end: CallEnd) => void {
   const families = familiesOf(metrics);
   const ofStage = STAGES.map((name) => families.stage.series(name));
   // Series are kept per endpoint: finding one costs more than counting.
-  const ofEndpoint = new WeakMap<EndpointRef, EndpointSeries>();
+  const ofEndpoint = new WeakMap<Exchange["endpoint"], EndpointSeries>();
 
   return (x, end) => {
     let series = ofEndpoint.get(x.endpoint);
@@ -43,7 +34,7 @@ export function callCounters(metrics: Metrics): (x: Exchange, end: CallEnd) => v
 }
 
 // Names, helps and labels stand here as they are: docs/metrics.md is written from this text.
-function familiesOf(metrics: Metrics): Readonly<Record<Family, MetricFamily>> {
+function familiesOf(metrics: Host["metrics"]): Readonly<Record<Family, MetricFamily>> {
   return {
     calls: metrics.counter("sluice_calls_total", "Calls by status", ["project", "endpoint", "status"]),
     duration: metrics.histogram(
@@ -148,7 +139,7 @@ class EndpointSeries {
   }
 }
 
-function becameOf({ outcome }: Attempt): string {
+function becameOf({ outcome }: Exchange["attempts"][number]): string {
   if (outcome === "ok" || outcome === "cancelled") return outcome;
   return outcome.startsWith("skipped") ? "skipped" : "failed";
 }

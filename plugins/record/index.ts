@@ -4,7 +4,6 @@
  */
 import {
   type CallEnd,
-  type ConfigRef,
   type ContentPart,
   definePlugin,
   type Exchange,
@@ -59,11 +58,11 @@ function line(x: Exchange, end: CallEnd, nowMs: number, texts: string): string {
   return `{"level":"info","time":${nowMs},"msg":"call","request_id":"${x.requestId}","trace_id":"${x.traceId}",${configFields(x.config)},"surface":"${x.surface}","project":${text(x.project.uuid)},"endpoint":${text(x.endpoint.slug)},"token_id":${text(x.token.id)},"client":"${x.clientAddress}","status":${end.status},"outcome":"${end.outcome}","stream":${x.stream},"provider":"${end.provider}","model":${text(end.model)},"finish_reason":"${end.finishReason ?? ""}","session_id":"${x.sessionId ?? ""}","duration_ms":${ms(end.durationMs)},"first_byte_ms":${end.firstByteMs === undefined ? "null" : ms(end.firstByteMs)},"stages_ms":${stages(end.stageMs)},"tokens":${tokens},"cost_usd":${end.costNanoUsd / 1e9},"list_cost_usd":${end.listCostNanoUsd === undefined ? "null" : end.listCostNanoUsd / 1e9},"attempts":${attempts(x)},"guardrails":${guardrails(x)},"verdicts":${verdicts},"error":${refusal}${texts}}`;
 }
 
-let knownConfig: ConfigRef | undefined;
+let knownConfig: Exchange["config"] | undefined;
 let knownFields = "";
 
 /** The configuration that a call ran with: the same for nearly all calls in a row. */
-function configFields(config: ConfigRef): string {
+function configFields(config: Exchange["config"]): string {
   if (config !== knownConfig) {
     knownConfig = config;
     knownFields = `"config_hash":"${config.hash}","generation":${config.generation},"revision":${text(config.revision)}`;

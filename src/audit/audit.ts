@@ -3,19 +3,12 @@
  * whoever listens (webhooks). Must not know where events come from, nor hold up what caused them.
  */
 import { queueLimit } from "../base/audit-bytes.ts";
-import type {
-  AuditRecord,
-  CallEnd,
-  Clock,
-  Exchange,
-  Hooks,
-  Logger,
-  MaybePromise,
-  Random,
-  StateStore,
-  VerdictRecord,
-} from "../plugin/index.ts";
-import { auditKindOf, isPromise } from "../plugin/index.ts";
+import type { VerdictRecord } from "../plugin/exchange.ts";
+import type { Random } from "../plugin/host.ts";
+import type { CallEnd, Clock, Exchange, Hooks, Logger, MaybePromise, StateStore } from "../plugin/index.ts";
+import { isPromise } from "../plugin/index.ts";
+import type { AuditRecord } from "../plugin/store.ts";
+import { auditKindOf } from "../plugin/store.ts";
 
 /** Something that happened, before it has an id and a time. */
 export type AuditEvent = Omit<AuditRecord, "id" | "occurredAtMs">;

@@ -1,5 +1,5 @@
 /** How much memory audit records take, and how much of a queue each kind of them may fill. */
-import type { AuditKind, AuditRecord } from "../plugin/index.ts";
+import type { AuditKind, AuditRecord } from "../plugin/store.ts";
 
 /** What a record takes besides its texts, about. */
 const RECORD_BYTES = 400;

@@ -3,7 +3,8 @@
  * operator, NTP or a resumed virtual machine: durations, windows and timeouts therefore use `monotonicMs`, which no step
  * reaches, and `nowMs` follows the machine's time without small steps back.
  */
-import type { Clock, Timer } from "../plugin/index.ts";
+import type { Timer } from "../plugin/host.ts";
+import type { Clock } from "../plugin/index.ts";
 
 /** A difference above this between the machine's time and the time that has passed is a step, not drift. */
 export const CLOCK_STEP_MS = 3_600_000;

@@ -3,7 +3,8 @@
  * returns what is wrong and throws on no value, however deep or large.
  */
 import type { ErrorObject, ValidateFunction } from "ajv";
-import type { JsonSchema, SchemaCheck } from "../plugin/index.ts";
+import type { SchemaCheck } from "../plugin/host.ts";
+import type { JsonSchema } from "../plugin/index.ts";
 import { compileWithAjv, pointerSegments } from "./json-schema-engine.ts";
 import type { JsonPath, SchemaRefusal } from "./json-schema-shape.ts";
 import { textKey } from "./text-key.ts";

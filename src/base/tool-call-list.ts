@@ -1,5 +1,5 @@
 /** Puts the tool calls of a streamed answer together again, from the parts in which they come. */
-import type { ToolCall, ToolCallDelta } from "../plugin/index.ts";
+import type { ToolCall, ToolCallDelta } from "../plugin/chat.ts";
 
 /** The calls of a streamed answer, as far as they have come. */
 export class ToolCallList {

@@ -2,7 +2,8 @@
 import type { Slices } from "../base/slices.ts";
 import type { ResolvedConfig, SourcePlace } from "../config/model.ts";
 import type { UpstreamClient } from "../net/http1/client.ts";
-import type { Host, MaybePromise, Plugin } from "../plugin/index.ts";
+import type { Plugin } from "../plugin/contract.ts";
+import type { Host, MaybePromise } from "../plugin/index.ts";
 import type { Platform } from "../plugins-host/host.ts";
 import type { InstanceLease } from "../plugins-host/instances.ts";
 import type { Registry } from "../plugins-host/registry.ts";

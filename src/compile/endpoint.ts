@@ -3,16 +3,9 @@ import { uuidV5 } from "../base/ids.ts";
 import type { AliasConfig, EndpointConfig, GuardrailUse, ProjectConfig, StageUse } from "../config/model.ts";
 import { guardrailHooks } from "../guardrails/guardrail.ts";
 import { DeadlineError } from "../guardrails/judge.ts";
-import type {
-  EndpointRef,
-  Guardrail,
-  GuardrailPlugin,
-  Hooks,
-  Host,
-  MaybePromise,
-  Stage,
-  StagePlugin,
-} from "../plugin/index.ts";
+import type { GuardrailPlugin, Stage, StagePlugin } from "../plugin/contract.ts";
+import type { EndpointRef } from "../plugin/exchange.ts";
+import type { Guardrail, Hooks, Host, MaybePromise } from "../plugin/index.ts";
 import { andThen, STAGES } from "../plugin/index.ts";
 import type { Platform } from "../plugins-host/host.ts";
 import { allOf } from "../plugins-host/instances.ts";

@@ -4,16 +4,15 @@
  */
 import type { ErrorFormat, ProjectType, ServerConfig } from "../config/model.ts";
 import type { ProxyClient, proxyFailure } from "../net/proxy-client.ts";
+import type { JsonValue } from "../plugin/chat.ts";
+import type { EndpointRef, ProjectRef } from "../plugin/exchange.ts";
 import type {
   ChatResult,
   ChunkHook,
-  EndpointRef,
   Exchange,
   GatewayError,
   Hooks,
-  JsonValue,
   MaybePromise,
-  ProjectRef,
   Target,
 } from "../plugin/index.ts";
 import type { McpClient } from "../upstream/mcp/client.ts";

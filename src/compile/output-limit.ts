@@ -4,8 +4,9 @@
  */
 import type { CredentialConfig, ProjectConfig } from "../config/model.ts";
 import { outputTokensMax } from "../config/price-table.ts";
+import type { ProviderPlugin } from "../plugin/contract.ts";
 import { constraintsOf, fitSettings } from "../plugin/settings.ts";
-import type { ProviderPlugin, SettingConstraint } from "../provider-kit/index.ts";
+import type { SettingConstraint } from "../provider-kit/index.ts";
 import type { CompileContext } from "./context.ts";
 
 interface TargetEntry {

@@ -3,16 +3,8 @@
  * whatever runs them meets neither a throw nor a rejection.
  */
 
-import type {
-  AnswerStream,
-  ChunkHook,
-  ChunkSink,
-  Exchange,
-  GatewayError,
-  Hooks,
-  Logger,
-  MaybePromise,
-} from "../plugin/index.ts";
+import type { AnswerStream, ChunkSink } from "../plugin/contract.ts";
+import type { ChunkHook, Exchange, GatewayError, Hooks, Logger, MaybePromise } from "../plugin/index.ts";
 import { andThen, isGatewayError, reject } from "../plugin/index.ts";
 import {
   isAnswer,

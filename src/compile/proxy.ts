@@ -5,8 +5,9 @@
 import { uuidV5 } from "../base/ids.ts";
 import type { OAuthConnectionConfig, ProjectConfig } from "../config/model.ts";
 import { type ProxyClient, proxyClient, proxyFailure } from "../net/proxy-client.ts";
-import type { AuditSeverity, ProjectRef } from "../plugin/index.ts";
+import type { ProjectRef } from "../plugin/exchange.ts";
 import { isPromise } from "../plugin/index.ts";
+import type { AuditSeverity } from "../plugin/store.ts";
 import { type OAuthConnection, type OAuthEvent, oauthConnection } from "../upstream/oauth/oauth.ts";
 import type { CompileContext } from "./context.ts";
 import { passthroughChain } from "./endpoint.ts";

@@ -3,13 +3,14 @@
 import { LRUCache } from "lru-cache";
 import { withoutTrailingSlashes } from "../base/trailing-slashes.ts";
 import type { CredentialConfig, EndpointConfig, ProjectConfig } from "../config/model.ts";
+import type { ProviderPlugin } from "../plugin/contract.ts";
 import type { Logger, MaybePromise, Target } from "../plugin/index.ts";
 import { andThen } from "../plugin/index.ts";
 import { adjustmentText, constraintsOf, fitSettings } from "../plugin/settings.ts";
 import { guardedFormat, guardedProvider } from "../plugin-guard/provider.ts";
 import type { Platform } from "../plugins-host/host.ts";
 import { allOf } from "../plugins-host/instances.ts";
-import type { Provider, ProviderPlugin, SettingConstraint, WireFormat } from "../provider-kit/index.ts";
+import type { Provider, SettingConstraint, WireFormat } from "../provider-kit/index.ts";
 import type { CompileContext } from "./context.ts";
 import { knownOutputMax, optionsOf } from "./output-limit.ts";
 import { type TargetEntry, targetsOf } from "./parts.ts";

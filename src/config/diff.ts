@@ -4,7 +4,8 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { Slices } from "../base/slices.ts";
-import type { AuditSeverity, JsonValue } from "../plugin/index.ts";
+import type { JsonValue } from "../plugin/chat.ts";
+import type { AuditSeverity } from "../plugin/store.ts";
 import type {
   CredentialConfig,
   ProjectConfig,

@@ -4,7 +4,8 @@
  * be compared. Nothing here knows how it is run.
  */
 import type { Money } from "../base/money.ts";
-import type { JsonSchema, Scope } from "../plugin/index.ts";
+import type { Scope } from "../plugin/exchange.ts";
+import type { JsonSchema } from "../plugin/index.ts";
 
 export interface ResolvedConfig {
   readonly version: 1;

@@ -2,7 +2,9 @@
  * The control plane's changes as overrides: what stands and what is wanted in, what the store has to keep or drop out.
  * Pure, as overrides.ts is, which reads what is written here.
  */
-import type { JsonValue, Override } from "../plugin/index.ts";
+
+import type { JsonValue } from "../plugin/chat.ts";
+import type { Override } from "../plugin/store.ts";
 import type { ResolvedConfig, TokenConfig } from "./model.ts";
 import { applyOverrides, hashesOf } from "./overrides.ts";
 

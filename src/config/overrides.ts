@@ -7,7 +7,8 @@
  * later. `endpoint:<project>/<slug>`: whether an endpoint answers; it goes when git changes its `is_active`.
  */
 import { parseUsd } from "../base/money.ts";
-import type { JsonValue, Override } from "../plugin/index.ts";
+import type { JsonValue } from "../plugin/chat.ts";
+import type { Override } from "../plugin/store.ts";
 import type { ProjectConfig, ResolvedConfig, TokenConfig } from "./model.ts";
 
 export interface Overridden {

@@ -6,7 +6,8 @@
 import { type AuditTrail, createAuditTrail } from "../audit/audit.ts";
 import type { ConfigChange } from "../config/diff.ts";
 import type { ResolvedConfig } from "../config/model.ts";
-import type { Clock, Random, StateStore } from "../plugin/index.ts";
+import type { Random } from "../plugin/host.ts";
+import type { Clock, StateStore } from "../plugin/index.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { GatewayMetrics } from "../telemetry/metrics.ts";
 import { type Courier, LocalCourier } from "../webhooks/courier.ts";

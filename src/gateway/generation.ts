@@ -1,7 +1,7 @@
 /** One configuration in use, and how many calls still run on it. Retired when a newer one is in its place and the last call has ended. */
 import type { CompiledConfig } from "../compile/model.ts";
 import { type ClientAddress, clientAddress } from "../http/client-address.ts";
-import type { ConfigRef } from "../plugin/index.ts";
+import type { ConfigRef } from "../plugin/exchange.ts";
 import type { Generation } from "../surfaces/arrival.ts";
 
 /** Generations in being, for tests and metrics: one when all is quiet. */

@@ -8,7 +8,8 @@ import type { CompiledConfig, RequestStep } from "../compile/model.ts";
 import { CompiledBase, compileOverlay } from "../compile/overlay.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import { applyOverrides } from "../config/overrides.ts";
-import { type Override, type OverrideStore, reject, STAGES } from "../plugin/index.ts";
+import { reject, STAGES } from "../plugin/index.ts";
+import type { Override, OverrideStore } from "../plugin/store.ts";
 
 export interface Layered {
   /** git's, with the overrides applied. */

@@ -1,7 +1,9 @@
 /** Tells the store now and then that the open calls still run, so that their reservations outlive LEASE_MS. */
 import type { OpenCalls } from "../pipeline/open-calls.ts";
-import type { Clock, Logger, StateStore, Timer } from "../plugin/index.ts";
-import { isPromise, LEASE_MS } from "../plugin/index.ts";
+import type { Timer } from "../plugin/host.ts";
+import type { Clock, Logger, StateStore } from "../plugin/index.ts";
+import { isPromise } from "../plugin/index.ts";
+import { LEASE_MS } from "../plugin/store.ts";
 
 const PERIOD_MS = LEASE_MS / 3;
 

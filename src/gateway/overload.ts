@@ -3,7 +3,8 @@
  * except one a second, whose fate (and garbage) shows whether the state is over.
  */
 import { getHeapStatistics } from "node:v8";
-import type { Clock, Logger, Timer } from "../plugin/index.ts";
+import type { Timer } from "../plugin/host.ts";
+import type { Clock, Logger } from "../plugin/index.ts";
 
 /** Shares of V8's heap limit: shedding begins at the first and ends below the second. */
 export const HEAP_SHARE_MAX = 0.85;

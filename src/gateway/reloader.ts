@@ -6,7 +6,7 @@ import { demoIn, isLoopback } from "../config/check/demo-token.ts";
 import type { LoadRequest } from "../config/load.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import type { Diagnostic } from "../config/report/diagnostic.ts";
-import type { Timer } from "../plugin/index.ts";
+import type { Timer } from "../plugin/host.ts";
 import { ConfigError, demoDiagnostic, loadDiagnostic } from "./config-error.ts";
 import { keepLastValid } from "./last-valid.ts";
 import { type LiveConfig, StoppedError } from "./live-config.ts";

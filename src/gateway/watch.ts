@@ -8,7 +8,8 @@ import { readdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { WatchList } from "../config/load.ts";
 import { fingerprintOf } from "../config/read/source.ts";
-import type { Clock, Timer } from "../plugin/index.ts";
+import type { Timer } from "../plugin/host.ts";
+import type { Clock } from "../plugin/index.ts";
 import { FileDigests } from "./file-digests.ts";
 
 export interface WatchOptions {

@@ -2,7 +2,8 @@
  * The seams between adjacent texts of one role: the end of what precedes a text and its beginning, as one text, so that
  * a phrase split over two messages or parts is found. For guardrails with `joinsTexts`.
  */
-import type { Guardrail, Role } from "../plugin/index.ts";
+import type { Role } from "../plugin/chat.ts";
+import type { Guardrail } from "../plugin/index.ts";
 import type { JudgedText } from "./texts.ts";
 
 /** Judged on each side of a seam where a guardrail needs whole texts. */

@@ -1,12 +1,6 @@
 /** Takes a guardrail through a whole answer: its text, what its tool calls ask, and the other answers of the same call. */
-import type {
-  ChatResult,
-  Exchange,
-  GatewayError,
-  MaybePromise,
-  TextAbout,
-  ToolCall,
-} from "../plugin/index.ts";
+import type { ToolCall } from "../plugin/chat.ts";
+import type { ChatResult, Exchange, GatewayError, MaybePromise, TextAbout } from "../plugin/index.ts";
 import { andThen, isGatewayError, reject } from "../plugin/index.ts";
 import { spokenArguments } from "./arguments.ts";
 import { edited } from "./edits.ts";

@@ -1,5 +1,6 @@
 /** Makes hooks out of a guardrail: one `judge` guards what comes in, whole answers, and streams. */
-import type { Exchange, GuardrailRun, Hooks } from "../plugin/index.ts";
+import type { GuardrailRun } from "../plugin/exchange.ts";
+import type { Exchange, Hooks } from "../plugin/index.ts";
 import { guardAnswer } from "./answer.ts";
 import { inputGuard } from "./input.ts";
 import type { GuardContext } from "./judge.ts";

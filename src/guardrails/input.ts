@@ -2,15 +2,8 @@
  * Takes a guardrail through all that a request says: every message of the roles it judges, then everything beside the
  * messages. Texts judged in earlier turns of the conversation are not judged again.
  */
-import type {
-  Exchange,
-  GatewayError,
-  MaybePromise,
-  Message,
-  Role,
-  TextAbout,
-  Verdict,
-} from "../plugin/index.ts";
+import type { Role } from "../plugin/chat.ts";
+import type { Exchange, GatewayError, MaybePromise, Message, TextAbout, Verdict } from "../plugin/index.ts";
 import {
   charactersOf,
   contentText,

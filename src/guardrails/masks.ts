@@ -2,7 +2,8 @@
  * Masks that are taken off again: what `restore` replaced on the way in is put back into the answer, for the client
  * alone. The model, the log, the store and conversations keep the masks. Lives as long as its call.
  */
-import type { Delivery, Edit, Exchange } from "../plugin/index.ts";
+import type { Delivery } from "../plugin/exchange.ts";
+import type { Edit, Exchange } from "../plugin/index.ts";
 import { slot } from "../plugin/index.ts";
 
 /** Originals kept of one call; what is masked beyond them stays masked. */

@@ -2,7 +2,8 @@
  * The texts of a request beside its messages: tool definitions, schemas, and everything else that a client can write
  * into OpenAI's request. Whatever the member, each of its strings and numbers is judged.
  */
-import type { CallOptions, Exchange, GatewayError, JsonMembers, Tool } from "../plugin/index.ts";
+import type { JsonMembers, Tool } from "../plugin/chat.ts";
+import type { CallOptions, Exchange, GatewayError } from "../plugin/index.ts";
 import { reject } from "../plugin/index.ts";
 import { type JudgedText, jsonText } from "./texts.ts";
 

@@ -3,15 +3,8 @@
  * everything else. What a chunk says beside them passes by.
  */
 import { ToolCallList } from "../base/tool-call-list.ts";
-import type {
-  ChatChunk,
-  ChunkHook,
-  Exchange,
-  GatewayError,
-  MaybePromise,
-  ToolCall,
-  ToolCallDelta,
-} from "../plugin/index.ts";
+import type { ToolCall, ToolCallDelta } from "../plugin/chat.ts";
+import type { ChatChunk, ChunkHook, Exchange, GatewayError, MaybePromise } from "../plugin/index.ts";
 import { andThen, isGatewayError, textChunk } from "../plugin/index.ts";
 import { answerTooLong, guardCalls } from "./answer.ts";
 import type { GuardContext } from "./judge.ts";

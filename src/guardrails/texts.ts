@@ -2,7 +2,8 @@
  * The texts of one message that guardrails judge, and how edits get back into it: content, parts, arguments of tool
  * calls, addresses of images, names and contents of files. Images, sound and binary documents are not read.
  */
-import type { ContentPart, Edit, FilePart, GatewayError, Message, ToolCall } from "../plugin/index.ts";
+import type { FilePart, ToolCall } from "../plugin/chat.ts";
+import type { ContentPart, Edit, GatewayError, Message } from "../plugin/index.ts";
 import { reject } from "../plugin/index.ts";
 import { type SpokenArguments, spokenArguments } from "./arguments.ts";
 import { edited } from "./edits.ts";

@@ -4,7 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Clock, Timer } from "../plugin/index.ts";
+import type { Timer } from "../plugin/host.ts";
+import type { Clock } from "../plugin/index.ts";
 import { networkOf, peerAddress } from "./client-address.ts";
 
 /** Time for a whole head to arrive, counted from its first byte or from the connection's beginning. */

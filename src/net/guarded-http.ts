@@ -3,7 +3,8 @@
  * kept. Follows no redirect. Not for providers, whose client is client.ts.
  */
 import type http from "node:http";
-import type { Clock, HttpAnswer, HttpFailure, HttpRequest } from "../plugin/index.ts";
+import type { HttpAnswer, HttpFailure, HttpRequest } from "../plugin/host.ts";
+import type { Clock } from "../plugin/index.ts";
 import { GuardedAgents, reasonOf } from "./guarded-agents.ts";
 import type { Resolve } from "./ssrf.ts";
 

@@ -8,26 +8,20 @@ import { traceIdOf, traceParentOf } from "../base/trace-context.ts";
 import type { FinishStep } from "../compile/model.ts";
 import type {
   Attempt,
-  CallOptions,
   Claim,
-  Clock,
   ConfigRef,
   Delivery,
   EndpointRef,
-  Exchange,
   GuardrailRun,
-  Logger,
-  Message,
   ProjectRef,
-  Reservation,
   Scope,
-  StateStore,
   Surface,
-  Target,
   TokenRef,
   VerdictRecord,
-} from "../plugin/index.ts";
+} from "../plugin/exchange.ts";
+import type { CallOptions, Clock, Exchange, Logger, Message, StateStore, Target } from "../plugin/index.ts";
 import { STAGES } from "../plugin/index.ts";
+import type { Reservation } from "../plugin/store.ts";
 import { type PluginSite, runningPlugin } from "../plugin-guard/guard.ts";
 import { type CallbackGuard, guardedCallback, guardListeners } from "../plugin-guard/signal.ts";
 

@@ -3,7 +3,8 @@
  * the chat surface, the wrapper and the MCP bridge; knows no HTTP and no wire shape of a surface.
  */
 import type { CompiledEndpoint } from "../compile/model.ts";
-import type { Answer, AnswerStream, ChatResult, GatewayError, Usage } from "../plugin/index.ts";
+import type { Answer, AnswerStream } from "../plugin/contract.ts";
+import type { ChatResult, GatewayError, Usage } from "../plugin/index.ts";
 import { isGatewayError, isPromise, reject, STAGES } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
 import { openChunkHooks } from "./chunk-hooks.ts";

@@ -2,7 +2,8 @@
  * What the client sees in place of an answer, where a guardrail asks for that (`Exchange.delivery`). What is logged,
  * stored and kept as a conversation is the answer itself.
  */
-import type { ChatChunk, ChatResult, Delivery } from "../plugin/index.ts";
+import type { Delivery } from "../plugin/exchange.ts";
+import type { ChatChunk, ChatResult } from "../plugin/index.ts";
 import { textChunk } from "../plugin/index.ts";
 
 export function deliveredResult(delivery: Delivery | undefined, result: ChatResult): ChatResult {

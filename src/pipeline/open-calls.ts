@@ -3,8 +3,11 @@
  * less than a timer for each. An array with each call's place kept on the call: a Set that every call is added to and
  * deleted from keeps growing new tables, whose garbage drags finished calls into V8's old space.
  */
-import type { Clock, Reservation, Timer } from "../plugin/index.ts";
+
+import type { Timer } from "../plugin/host.ts";
+import type { Clock } from "../plugin/index.ts";
 import { STAGES } from "../plugin/index.ts";
+import type { Reservation } from "../plugin/store.ts";
 import type { Call } from "./call.ts";
 import { abandonCall, failCall } from "./fault.ts";
 

@@ -3,16 +3,9 @@
  * provider's own bytes where nothing changed them, the provider held back while the client or a hook is slow.
  */
 import { ToolCallList } from "../base/tool-call-list.ts";
-import type {
-  AnswerStream,
-  ChatChunk,
-  ChatResult,
-  ChunkSink,
-  FinishReason,
-  GatewayError,
-  MaybePromise,
-  Usage,
-} from "../plugin/index.ts";
+import type { FinishReason } from "../plugin/chat.ts";
+import type { AnswerStream, ChunkSink } from "../plugin/contract.ts";
+import type { ChatChunk, ChatResult, GatewayError, MaybePromise, Usage } from "../plugin/index.ts";
 import { isGatewayError, isPromise } from "../plugin/index.ts";
 import type { Call, KeepAlive } from "./call.ts";
 import type { OpenHook } from "./chunk-hooks.ts";

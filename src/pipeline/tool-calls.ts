@@ -1,5 +1,5 @@
 /** Tool calls in OpenAI's shapes. */
-import type { ToolCall, ToolCallDelta } from "../plugin/index.ts";
+import type { ToolCall, ToolCallDelta } from "../plugin/chat.ts";
 
 /** `tool_calls` of a whole message. */
 export function toolCallsJson(calls: readonly ToolCall[]): string {

@@ -2,6 +2,8 @@
  * Provider plugins behind the plugin guard: whatever their code throws, rejects with or answers wrongly becomes a failure
  * that is answered 500, whichever network callback raised it. A provider that never answers times out.
  */
+import type { ProviderRequest } from "../plugin/chat.ts";
+import type { Timer } from "../plugin/host.ts";
 import {
   type ChatChunk,
   type ChatResult,
@@ -9,8 +11,6 @@ import {
   type Exchange,
   isPromise,
   type Logger,
-  type ProviderRequest,
-  type Timer,
 } from "../plugin/index.ts";
 import type {
   Provider,

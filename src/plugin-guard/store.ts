@@ -3,16 +3,11 @@
  * is logged by its name, and then either its answer is that of a store that is lost, or the fault is passed on to the
  * call that asked, which fails with 500.
  */
-import type {
-  Clock,
-  Logger,
-  MaybePromise,
-  OpenSession,
-  StateStore,
-  StoreHealth,
-  StoreSlice,
-} from "../plugin/index.ts";
+
+import type { StoreSlice } from "../plugin/host.ts";
+import type { Clock, Logger, MaybePromise, OpenSession, StateStore } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
+import type { StoreHealth } from "../plugin/store.ts";
 import { isObject } from "./answers.ts";
 import { guarded, guardedSync, type PluginFault, type PluginSite, pluginFault } from "./guard.ts";
 

@@ -7,6 +7,7 @@ import type { ChatChunk, ChatResult, JsonSchema, ProviderRequest, Role } from ".
 import type { GatewayError } from "./errors.ts";
 import type { CallEnd, Exchange } from "./exchange.ts";
 import type { Clock, Host, Logger, Random } from "./host.ts";
+import type { MaybePromise } from "./maybe-promise.ts";
 import type { Provider, SettingConstraint, WireFormat } from "./provider.ts";
 import type { StateStore } from "./store.ts";
 
@@ -24,9 +25,6 @@ export const STAGES = [
 ] as const;
 
 export type Stage = (typeof STAGES)[number];
-
-/** Synchronous until a promise shows: the chain awaits only what is thenable. */
-export type MaybePromise<T> = T | Promise<T>;
 
 /** undefined: go on. GatewayError: refuse. ChatResult: answer without asking a provider. */
 export type Outcome = undefined | GatewayError | ChatResult;
@@ -307,14 +305,4 @@ export function block(error: GatewayError, reason: string): Block {
 /** A verdict that replaces spans of the text. `edits`: ascending, not overlapping. `restore`: see `Replace`. */
 export function replace(edits: readonly Edit[], reason: string, restore = false): Replace {
   return { verdict: "replace", edits, reason, restore };
-}
-
-/** True when a hook or guardrail answered with a promise. */
-export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
-  return typeof value === "object" && value !== null && "then" in value && typeof value.then === "function";
-}
-
-/** Goes on with `next` at once, or when the promise shows its value: for hooks that stay synchronous where they can. */
-export function andThen<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
-  return isPromise(value) ? value.then(next) : next(value);
 }

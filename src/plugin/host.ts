@@ -3,7 +3,7 @@
  * environment of their own, so that tests can replace them all and reloads can close them.
  */
 import type { JsonSchema, JsonValue, Message } from "./chat.ts";
-import type { MaybePromise } from "./contract.ts";
+import type { MaybePromise } from "./maybe-promise.ts";
 
 export interface Host {
   /** Name of the plugin it was made for. */

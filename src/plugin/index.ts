@@ -1,135 +1,37 @@
-/** `sluice/plugin`: the public API of stages, guardrails and stores. Providers use `sluice/provider` as well. */
-export type {
-  Alternative,
-  AudioPart,
-  CallOptions,
-  ChatChunk,
-  ChatResult,
-  Content,
-  ContentPart,
-  FilePart,
-  FinishReason,
-  ImagePart,
-  JsonMembers,
-  JsonSchema,
-  JsonValue,
-  Message,
-  ModelUsage,
-  ProviderRequest,
-  RawAnswer,
-  Role,
-  TextPart,
-  Tool,
-  ToolCall,
-  ToolCallDelta,
-  ToolChoice,
-  Usage,
-} from "./chat.ts";
-export { eventChunk, textChunk } from "./chat.ts";
-export type { Base64Url } from "./content.ts";
-export { charactersOf, contentLength, contentText, readBase64Url } from "./content.ts";
+/** `sluice/plugin`: the public API of stages, guardrails and stores. Providers use `sluice/provider`. */
+export type { CallOptions, ChatChunk, ChatResult, ContentPart, JsonSchema, Message, Usage } from "./chat.ts";
+export { textChunk } from "./chat.ts";
+export { charactersOf, contentLength, contentText } from "./content.ts";
 export type {
   Answer,
   AnswerStream,
-  Block,
   ChunkHook,
   ChunkSink,
   Edit,
   Guardrail,
-  GuardrailPlace,
-  GuardrailPlugin,
   Hooks,
-  MaybePromise,
-  OptionFault,
   Outcome,
-  Plugin,
-  PluginBase,
-  Replace,
-  Stage,
-  StagePlugin,
   StoreHost,
-  StorePlugin,
   Target,
   TextAbout,
   Verdict,
 } from "./contract.ts";
 export {
-  andThen,
   block,
   defineGuardrail,
   definePlugin,
+  defineProvider,
   defineStore,
-  isPromise,
   replace,
   STAGES,
 } from "./contract.ts";
-export type { ErrorCode, RefusalExtras } from "./errors.ts";
-export { ERRORS, GatewayError, isGatewayError, refuse, reject } from "./errors.ts";
+export type { GatewayError } from "./errors.ts";
+export { isGatewayError, refuse, reject } from "./errors.ts";
 export { estimateTokens, formatUsd } from "./estimate.ts";
-export type {
-  Attempt,
-  CallEnd,
-  Claim,
-  ConfigRef,
-  Delivery,
-  EndpointRef,
-  Exchange,
-  GuardrailRun,
-  ProjectRef,
-  RateClaim,
-  Scope,
-  Slot,
-  SpendClaim,
-  Surface,
-  TokenRef,
-  VerdictRecord,
-} from "./exchange.ts";
+export type { CallEnd, Exchange, RateClaim, SpendClaim } from "./exchange.ts";
 export { conversationOwner, slot } from "./exchange.ts";
-export type {
-  Cancellable,
-  Clock,
-  Host,
-  HttpAnswer,
-  HttpFailure,
-  HttpRequest,
-  Logger,
-  MetricFamily,
-  Metrics,
-  OpenSession,
-  Random,
-  RequestLog,
-  SchemaCheck,
-  SchemaCompiler,
-  Sessions,
-  StoreSlice,
-  Timer,
-} from "./host.ts";
-export { SLICE_ENTRIES_MAX, SLICE_KEY_MAX, SLICE_VALUE_BYTES_MAX } from "./host.ts";
-export type {
-  Admission,
-  AuditFilter,
-  AuditKind,
-  AuditRecord,
-  AuditSeverity,
-  AuditStore,
-  Override,
-  OverrideStore,
-  Reservation,
-  SessionStore,
-  Spending,
-  SpendSum,
-  StateStore,
-  StoreClaim,
-  StoreHealth,
-} from "./store.ts";
-export {
-  AUDIT_BYTES_MAX,
-  AUDIT_RECORDS_MAX,
-  auditKindOf,
-  LEASE_MS,
-  OVERRIDE_BYTES_MAX,
-  OVERRIDES_MAX,
-  SESSION_WAITERS_MAX,
-} from "./store.ts";
-export type { Template } from "./template.ts";
+export type { Clock, Host, Logger, MetricFamily, OpenSession } from "./host.ts";
+export type { MaybePromise } from "./maybe-promise.ts";
+export { andThen, isPromise } from "./maybe-promise.ts";
+export type { AuditRecord, Override, Reservation, StateStore, StoreClaim } from "./store.ts";
 export { template } from "./template.ts";

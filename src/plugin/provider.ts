@@ -3,8 +3,8 @@
  * to write: text out, text in, no sockets. The gateway turns a WireFormat into a Provider.
  */
 import type { CallOptions, ChatChunk, ChatResult, ProviderRequest } from "./chat.ts";
-import type { MaybePromise } from "./contract.ts";
 import type { Exchange } from "./exchange.ts";
+import type { MaybePromise } from "./maybe-promise.ts";
 
 /** A failed try. Returned, never thrown. */
 export interface ProviderFailure {

@@ -5,8 +5,8 @@
  * that is lost means is part of each answer. `storeConformance` of sluice/testing holds every driver to this text.
  */
 import type { JsonValue } from "./chat.ts";
-import type { MaybePromise } from "./contract.ts";
 import type { Sessions, StoreSlice } from "./host.ts";
+import type { MaybePromise } from "./maybe-promise.ts";
 
 export interface StateStore {
   /** As `state.driver` names it. */

@@ -23,7 +23,7 @@ import mock from "../../providers/mock.ts";
 import ollama from "../../providers/ollama.ts";
 import openai from "../../providers/openai.ts";
 import together from "../../providers/together.ts";
-import type { Plugin } from "../plugin/index.ts";
+import type { Plugin } from "../plugin/contract.ts";
 
 export const BUILT_IN: readonly Plugin[] = [
   authenticate,

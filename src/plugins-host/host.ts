@@ -3,20 +3,8 @@
 import type { AuditTrail } from "../audit/audit.ts";
 import { compileSchema } from "../base/json-schema.ts";
 import type { GuardedHttp } from "../net/guarded-http.ts";
-import type {
-  Clock,
-  Exchange,
-  Hooks,
-  Host,
-  HttpFailure,
-  JsonSchema,
-  Logger,
-  Metrics,
-  Random,
-  RequestLog,
-  SchemaCheck,
-  StateStore,
-} from "../plugin/index.ts";
+import type { HttpFailure, Metrics, Random, RequestLog, SchemaCheck } from "../plugin/host.ts";
+import type { Clock, Exchange, Hooks, Host, JsonSchema, Logger, StateStore } from "../plugin/index.ts";
 import { guarded, type PluginGuard, type PluginSite } from "../plugin-guard/guard.ts";
 import { OWN_SESSIONS } from "../state/own-sessions.ts";
 import { NO_SLICE } from "../state/slice-table.ts";

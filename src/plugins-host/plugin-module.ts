@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { LRUCache } from "lru-cache";
 import type { PluginModule } from "../config/model.ts";
 import { pluginFiles } from "../config/read/plugin-files.ts";
-import type { Plugin } from "../plugin/index.ts";
+import type { Plugin } from "../plugin/contract.ts";
 import { STAGES } from "../plugin/index.ts";
 import { registerPluginResolver } from "./plugin-resolver.ts";
 

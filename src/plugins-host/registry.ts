@@ -5,14 +5,15 @@ import type { PluginModule, SourcePlace } from "../config/model.ts";
 import type {
   GuardrailPlace,
   GuardrailPlugin,
-  JsonSchema,
   OptionFault,
   Plugin,
+  ProviderPlugin,
   StagePlugin,
   StorePlugin,
-} from "../plugin/index.ts";
+} from "../plugin/contract.ts";
+import type { JsonSchema } from "../plugin/index.ts";
 import { constraintsOf } from "../plugin/settings.ts";
-import type { ProviderPlugin, SettingConstraint } from "../provider-kit/index.ts";
+import type { SettingConstraint } from "../provider-kit/index.ts";
 import { BUILT_IN } from "./builtin.ts";
 import { loadModule } from "./plugin-module.ts";
 import { syntaxErrorOf } from "./plugin-syntax.ts";

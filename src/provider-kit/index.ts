@@ -1,7 +1,6 @@
 /** `sluice/provider`: the public API of providers: wire formats, OpenAI's chat format, and reading of JSON and failures. */
 
 export type {
-  Alternative,
   AudioPart,
   CallOptions,
   ChatChunk,
@@ -13,12 +12,10 @@ export type {
   ImagePart,
   JsonMembers,
   JsonSchema,
-  JsonValue,
   Message,
   ModelUsage,
   ProviderRequest,
   RawAnswer,
-  Role,
   TextPart,
   Tool,
   ToolCall,
@@ -28,10 +25,11 @@ export type {
 } from "../plugin/chat.ts";
 export { eventChunk, textChunk } from "../plugin/chat.ts";
 export type { Base64Url } from "../plugin/content.ts";
-export { charactersOf, contentLength, contentText, readBase64Url } from "../plugin/content.ts";
-export type { MaybePromise, ProviderPlugin, Target } from "../plugin/contract.ts";
-export { defineProvider, isPromise } from "../plugin/contract.ts";
+export { charactersOf, contentText, readBase64Url } from "../plugin/content.ts";
+export type { Target } from "../plugin/contract.ts";
+export { defineProvider } from "../plugin/contract.ts";
 export { estimateTokens } from "../plugin/estimate.ts";
+export type { Exchange } from "../plugin/exchange.ts";
 export type { Clock, Host } from "../plugin/host.ts";
 export type {
   Credential,
@@ -50,12 +48,10 @@ export type { ChatDialect, ChatModelRules } from "./openai-chat/dialect.ts";
 export { openAiChat } from "./openai-chat/openai-chat.ts";
 export type { SupportedFields } from "./unsupported-fields.ts";
 export { COMMON_FIELDS, droppedHints, firstUnsupportedField } from "./unsupported-fields.ts";
-export type { End } from "./wire/end-of.ts";
 export { endOf } from "./wire/end-of.ts";
 export {
   errorCode,
   errorWithin,
-  isRetryable,
   jsonFailure,
   notJson,
   retryAfter,
@@ -70,10 +66,7 @@ export {
   areCounts,
   count,
   firstOf,
-  hasItems,
   isPresent,
-  JSON_DEPTH_MAX,
-  nestsTooDeep,
   parsed,
   parsedValue,
   parseJson,

@@ -4,8 +4,8 @@
  */
 import { auditBytes } from "../base/audit-bytes.ts";
 import { FairShares, type Share } from "../base/fair-shares.ts";
-import type { AuditFilter, AuditKind, AuditRecord, AuditStore } from "../plugin/index.ts";
-import { AUDIT_BYTES_MAX, AUDIT_RECORDS_MAX, auditKindOf } from "../plugin/index.ts";
+import type { AuditFilter, AuditKind, AuditRecord, AuditStore } from "../plugin/store.ts";
+import { AUDIT_BYTES_MAX, AUDIT_RECORDS_MAX, auditKindOf } from "../plugin/store.ts";
 
 /** Of one kind. */
 export interface AuditLimits {

@@ -3,7 +3,8 @@
  * a snapshot the fewest that give the same state, an export either as it stands. Knows no file and no table.
  */
 import { isNanoUsdJson, type NanoUsdJson } from "../base/money.ts";
-import type { AuditRecord, Message, Override } from "../plugin/index.ts";
+import type { Message } from "../plugin/index.ts";
+import type { AuditRecord, Override } from "../plugin/store.ts";
 
 /** Money held for a call under way. */
 export interface Hold {

@@ -1,6 +1,6 @@
 /** Overrides in memory, bounded, with those who want to hear of changes. */
-import type { Override, OverrideStore } from "../plugin/index.ts";
-import { OVERRIDES_MAX } from "../plugin/index.ts";
+import type { Override, OverrideStore } from "../plugin/store.ts";
+import { OVERRIDES_MAX } from "../plugin/store.ts";
 
 export class OverrideTable implements OverrideStore {
   readonly #byKey = new Map<string, Override>();

@@ -2,7 +2,7 @@
  * All rate windows, by key. Checks the rate claims of one call together and records them together; between the two
  * nothing may happen. Memory is bounded by forgetting windows in which nothing counts any more, never ones that do.
  */
-import type { StoreClaim } from "../plugin/index.ts";
+import type { StoreClaim } from "../plugin/store.ts";
 import { RateWindow } from "./rate-window.ts";
 import { RecencyList } from "./recency-list.ts";
 

@@ -4,16 +4,11 @@
  */
 import { getHeapStatistics } from "node:v8";
 import { FairShares, type Measure, type Share } from "../base/fair-shares.ts";
-import type {
-  Cancellable,
-  Clock,
-  MaybePromise,
-  Message,
-  OpenSession,
-  Random,
-  SessionStore,
-} from "../plugin/index.ts";
-import { charactersOf, SESSION_WAITERS_MAX } from "../plugin/index.ts";
+import type { Cancellable, Random } from "../plugin/host.ts";
+import type { Clock, MaybePromise, Message, OpenSession } from "../plugin/index.ts";
+import { charactersOf } from "../plugin/index.ts";
+import type { SessionStore } from "../plugin/store.ts";
+import { SESSION_WAITERS_MAX } from "../plugin/store.ts";
 import type { SavedSession } from "./change.ts";
 import { type Linked, RecencyList } from "./recency-list.ts";
 

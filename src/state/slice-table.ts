@@ -2,8 +2,11 @@
  * What plugins keep between calls, in memory: one bounded map a namespace, each entry with its end. Knows nothing of
  * what the values mean.
  */
-import type { Clock, JsonValue, StoreSlice } from "../plugin/index.ts";
-import { SLICE_ENTRIES_MAX, SLICE_KEY_MAX, SLICE_VALUE_BYTES_MAX } from "../plugin/index.ts";
+
+import type { JsonValue } from "../plugin/chat.ts";
+import type { StoreSlice } from "../plugin/host.ts";
+import { SLICE_ENTRIES_MAX, SLICE_KEY_MAX, SLICE_VALUE_BYTES_MAX } from "../plugin/host.ts";
+import type { Clock } from "../plugin/index.ts";
 
 /** Plugins that keep something; further ones keep nothing. */
 const SLICES_MAX = 1000;

@@ -4,7 +4,7 @@
  */
 import { isNanoUsd, NanoUsdSum, settleableNanoUsd } from "../base/money.ts";
 import { BudgetMonth } from "../base/month.ts";
-import type { Reservation, Spending, SpendSum, StoreClaim } from "../plugin/index.ts";
+import type { Reservation, Spending, SpendSum, StoreClaim } from "../plugin/store.ts";
 
 /** Sums of one month that are not zero. A call that needs one more is refused: money is never left uncounted. */
 export const SPEND_SUMS_MAX = 262_144;

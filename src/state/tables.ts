@@ -4,15 +4,9 @@
  */
 
 import type { NanoUsdJson } from "../base/money.ts";
-import type {
-  Admission,
-  AuditRecord,
-  Clock,
-  Override,
-  Random,
-  Reservation,
-  StoreClaim,
-} from "../plugin/index.ts";
+import type { Random } from "../plugin/host.ts";
+import type { Clock } from "../plugin/index.ts";
+import type { Admission, AuditRecord, Override, Reservation, StoreClaim } from "../plugin/store.ts";
 import { AuditTable } from "./audit-table.ts";
 import type { Change, Hold, SavedSession, Totals } from "./change.ts";
 import { OverrideTable } from "./override-table.ts";

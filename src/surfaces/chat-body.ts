@@ -1,7 +1,8 @@
 /** Reads a chat request's body: what its fields mean, and a refusal that names the field where one is wrong. */
 import { isUuid } from "../base/ids.ts";
 import { type JsonBody, refusedByShape } from "../http/body.ts";
-import type { GatewayError, Message, Role } from "../plugin/index.ts";
+import type { Role } from "../plugin/chat.ts";
+import type { GatewayError, Message } from "../plugin/index.ts";
 import { reject } from "../plugin/index.ts";
 
 export interface ChatInput {

@@ -3,7 +3,8 @@
  * written out a few times a second and, whole, at the end.
  */
 import { pino } from "pino";
-import type { Logger, RequestLog } from "../plugin/index.ts";
+import type { RequestLog } from "../plugin/host.ts";
+import type { Logger } from "../plugin/index.ts";
 import { LineBuffer } from "./line-buffer.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";

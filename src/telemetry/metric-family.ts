@@ -1,6 +1,7 @@
 /** Counters, histograms and gauges as plain numbers, in the shape that a Prometheus registry reads when it is scraped. */
 import { isNanoUsd, NANO_PER_USD, NanoUsdSum } from "../base/money.ts";
-import type { MaybePromise, MetricFamily } from "../plugin/index.ts";
+import type { MetricFamily } from "../plugin/host.ts";
+import type { MaybePromise } from "../plugin/index.ts";
 
 /** Of one family. Labels are configured names; what is beyond is added up under OTHER, so that no mistake eats memory. */
 export const SERIES_MAX = 100_000;

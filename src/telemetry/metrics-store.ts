@@ -3,7 +3,8 @@
  * budgets were kept for in this month, and by SUMS_MAX.
  */
 import { monthOf } from "../base/month.ts";
-import { andThen, type Clock, type SpendSum, type StateStore } from "../plugin/index.ts";
+import { andThen, type Clock, type StateStore } from "../plugin/index.ts";
+import type { SpendSum } from "../plugin/store.ts";
 import type { GatewayMetrics, Readings } from "./metrics.ts";
 
 /** Sums shown in one scrape. */

@@ -4,7 +4,8 @@
  */
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Metric } from "prom-client";
-import type { MaybePromise, MetricFamily, Metrics } from "../plugin/index.ts";
+import type { MetricFamily, Metrics } from "../plugin/host.ts";
+import type { MaybePromise } from "../plugin/index.ts";
 import {
   counterFamily,
   GaugeFamily,

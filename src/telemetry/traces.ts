@@ -3,7 +3,8 @@
  * that providers get. Without an endpoint nothing is recorded, and a client's own trace goes on unchanged.
  */
 import { spanIdOf, traceIdOf, traceParentOf } from "../base/trace-context.ts";
-import type { CallEnd, Clock, Exchange, Logger, MetricFamily, Random } from "../plugin/index.ts";
+import type { MetricFamily, Random } from "../plugin/host.ts";
+import type { CallEnd, Clock, Exchange, Logger } from "../plugin/index.ts";
 import type { GatewayMetrics } from "./metrics.ts";
 import { OtlpExporter, type PostSpans } from "./otlp.ts";
 import { spansOf } from "./traces-spans.ts";

@@ -13,7 +13,9 @@ import { test } from "node:test";
 import { compileSchema } from "../base/json-schema.ts";
 import { guardrailHooks } from "../guardrails/guardrail.ts";
 import { WINDOW_MAX } from "../guardrails/window.ts";
-import type { ChatResult, Guardrail, GuardrailPlugin, Hooks, Role, Verdict } from "../plugin/index.ts";
+import type { Role } from "../plugin/chat.ts";
+import type { GuardrailPlugin } from "../plugin/contract.ts";
+import type { ChatResult, Guardrail, Hooks, Verdict } from "../plugin/index.ts";
 import { andThen, isGatewayError, textChunk } from "../plugin/index.ts";
 import { type TestHost, testExchange, testHost } from "./test-host.ts";
 

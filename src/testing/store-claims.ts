@@ -1,5 +1,5 @@
 /** Claims as tests write them. */
-import type { StoreClaim } from "../plugin/index.ts";
+import type { StoreClaim } from "../plugin/store.ts";
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;

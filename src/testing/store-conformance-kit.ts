@@ -1,14 +1,8 @@
 /** What every part of the conformance suite is written with. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import type {
-  Admission,
-  Message,
-  OpenSession,
-  Reservation,
-  StateStore,
-  StoreClaim,
-} from "../plugin/index.ts";
+import type { Message, OpenSession, StateStore } from "../plugin/index.ts";
+import type { Admission, Reservation, StoreClaim } from "../plugin/store.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 export const NOVEMBER_MS = Date.UTC(2026, 10, 3, 9);

@@ -1,6 +1,7 @@
 /** What every store promises of overrides and the audit log. */
 import assert from "node:assert/strict";
-import type { AuditRecord, JsonValue, Override } from "../plugin/index.ts";
+import type { JsonValue } from "../plugin/chat.ts";
+import type { AuditRecord, Override } from "../plugin/store.ts";
 import { NOVEMBER_MS, type On } from "./store-conformance-kit.ts";
 
 function override(key: string, value: JsonValue): Override {

@@ -1,6 +1,6 @@
 /** What every store promises of conversations. */
 import assert from "node:assert/strict";
-import { SESSION_WAITERS_MAX } from "../plugin/index.ts";
+import { SESSION_WAITERS_MAX } from "../plugin/store.ts";
 import { type On, opened, stored, TTL_MS, turn } from "./store-conformance-kit.ts";
 
 const NO_ID = "11111111-2222-4333-8444-555555555555";

@@ -4,7 +4,8 @@
  */
 
 import { guardedHttp } from "../net/guarded-http.ts";
-import type { Exchange, Host, Logger, MetricFamily } from "../plugin/index.ts";
+import type { MetricFamily } from "../plugin/host.ts";
+import type { Exchange, Host, Logger } from "../plugin/index.ts";
 import { charactersOf } from "../plugin/index.ts";
 import { makeHost } from "../plugins-host/host.ts";
 import { memoryStore } from "../state/memory/memory.ts";

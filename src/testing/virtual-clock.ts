@@ -2,7 +2,8 @@
  * A clock that stands still until a test turns it. It runs timers, not promises: what a timer resolves goes on after
  * `advance` has returned and the test has awaited something.
  */
-import type { Clock, Timer } from "../plugin/index.ts";
+import type { Timer } from "../plugin/host.ts";
+import type { Clock } from "../plugin/index.ts";
 
 /** Timers that one `advance` may run; more is a timer that sets itself again without delay. */
 const RUNS_MAX = 100_000;

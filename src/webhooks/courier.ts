@@ -4,7 +4,7 @@
  */
 
 import { type GuardedPost, guardedPost } from "../net/guarded-post.ts";
-import type { AuditRecord } from "../plugin/index.ts";
+import type { AuditRecord } from "../plugin/store.ts";
 import {
   type Deliveries,
   type DeliveryFilter,

@@ -2,7 +2,7 @@
 
 import { auditFields } from "../audit/audit.ts";
 import { auditBytes } from "../base/audit-bytes.ts";
-import type { AuditRecord } from "../plugin/index.ts";
+import type { AuditRecord } from "../plugin/store.ts";
 import type { DeliveryRecord } from "./deliveries.ts";
 import { createSigner, type Signer } from "./signature.ts";
 

@@ -5,8 +5,10 @@
 
 import { GATEWAY_WIDE } from "../audit/audit.ts";
 import { queueLimit } from "../base/audit-bytes.ts";
-import type { AuditRecord, Clock, Logger, Random } from "../plugin/index.ts";
-import { auditKindOf } from "../plugin/index.ts";
+import type { Random } from "../plugin/host.ts";
+import type { Clock, Logger } from "../plugin/index.ts";
+import type { AuditRecord } from "../plugin/store.ts";
+import { auditKindOf } from "../plugin/store.ts";
 import type { DeliveryKeeper, DeliveryRecord } from "./deliveries.ts";
 import { Lane, Notice, type Waiting, type WebhookProject } from "./lane.ts";
 import type { CountDeliveries } from "./metrics.ts";

@@ -9,8 +9,10 @@ import {
   createAuditTrail,
   RECORDS_WAITING_MAX,
 } from "../../src/audit/audit.ts";
-import type { AuditRecord, CallEnd, Exchange, VerdictRecord } from "../../src/plugin/index.ts";
+import type { VerdictRecord } from "../../src/plugin/exchange.ts";
+import type { CallEnd, Exchange } from "../../src/plugin/index.ts";
 import { reject } from "../../src/plugin/index.ts";
+import type { AuditRecord } from "../../src/plugin/store.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { countingRandom } from "../state/counting-random.ts";
 import { eventOf, openOffice, PROJECT_UUID } from "../telemetry/kit.ts";

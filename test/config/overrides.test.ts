@@ -5,7 +5,7 @@ import fc from "fast-check";
 import type { EndpointConfig, ProjectConfig, ResolvedConfig, TokenConfig } from "../../src/config/model.ts";
 import { type Author, type OverrideEdit, overrideEdits } from "../../src/config/override-edits.ts";
 import { applyOverrides } from "../../src/config/overrides.ts";
-import type { Override } from "../../src/plugin/index.ts";
+import type { Override } from "../../src/plugin/store.ts";
 
 const P = "6f1d2c0a-4b7e-4a53-8c61-0d9be2a4f701";
 const BY: Author = { actor: "platform", atMs: 1_000 };

@@ -3,16 +3,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call } from "../../plugins/call/index.ts";
 import type { Call } from "../../src/pipeline/call.ts";
+import type { ProviderRequest } from "../../src/plugin/chat.ts";
+import type { Answer, AnswerStream } from "../../src/plugin/contract.ts";
 import {
-  type Answer,
-  type AnswerStream,
   type ChatChunk,
   type ChatResult,
   type GatewayError,
   type Hooks,
   isGatewayError,
   isPromise,
-  type ProviderRequest,
   type Target,
   textChunk,
 } from "../../src/plugin/index.ts";

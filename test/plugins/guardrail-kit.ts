@@ -1,5 +1,7 @@
 /** Puts texts to a guardrail outside any gateway: what tests of guardrails share. Knows no guardrail by name. */
-import type { Guardrail, GuardrailPlugin, Host, TextAbout, Verdict } from "sluice/plugin";
+
+import type { Guardrail, Host, TextAbout, Verdict } from "sluice/plugin";
+import type { GuardrailPlugin } from "../../src/plugin/contract.ts";
 
 /** Only what is not the default of a user's single message. */
 export type About = Partial<Omit<TextAbout, "exchange">>;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { imageWithin } from "../../providers/wire/dialogue.ts";
-import { readBase64Url } from "../../src/plugin/index.ts";
+import { readBase64Url } from "../../src/plugin/content.ts";
 
 test("the media type and the content are what is before and behind the first comma", () => {
   const read = (url: string) => Object.values(readBase64Url(url) ?? {});

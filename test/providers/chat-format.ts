@@ -1,6 +1,7 @@
 /** Speaks OpenAI's chat format without a wire, for the tests of those who speak it: what goes out, what is made of what comes back. */
 import assert from "node:assert/strict";
-import type { ChatChunk, ChatResult, Host, MaybePromise, ProviderRequest } from "../../src/plugin/index.ts";
+import type { ProviderRequest } from "../../src/plugin/chat.ts";
+import type { ChatChunk, ChatResult, Host, MaybePromise } from "../../src/plugin/index.ts";
 import {
   isFailure,
   type Provider,

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { cohere } from "../../providers/cohere.ts";
-import type { ChatResult, Message, ToolChoice } from "../../src/plugin/index.ts";
+import type { ToolChoice } from "../../src/plugin/chat.ts";
+import type { ChatResult, Message } from "../../src/plugin/index.ts";
 import { isFailure } from "../../src/provider-kit/index.ts";
 import { bodyOf, brief, CREDENTIAL, countingHost, formatOf, reasonOf, streamOf } from "./chat-format.ts";
 import { requestFor } from "./stand-ins.ts";

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { google } from "../../providers/google.ts";
-import type { ChatChunk, ChatResult, Message, ToolChoice } from "../../src/plugin/index.ts";
+import type { ToolChoice } from "../../src/plugin/chat.ts";
+import type { ChatChunk, ChatResult, Message } from "../../src/plugin/index.ts";
 import { constraintsOf, fitSettings } from "../../src/plugin/settings.ts";
 import { isFailure, type ProviderFailure } from "../../src/provider-kit/index.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { groq } from "../../providers/groq.ts";
-import type { ProviderRequest } from "../../src/plugin/index.ts";
+import type { ProviderRequest } from "../../src/plugin/chat.ts";
 import { bodyOf, brief, countingHost, event, formatOf, streamOf } from "./chat-format.ts";
 
 const format = await formatOf(groq.setup({}, countingHost()));

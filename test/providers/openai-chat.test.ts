@@ -1,7 +1,7 @@
 /** OpenAI's chat format as the public door offers it, without a wire: what any provider gets that speaks it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ProviderRequest } from "../../src/plugin/index.ts";
+import type { ProviderRequest } from "../../src/plugin/chat.ts";
 import { isFailure, openAiChat } from "../../src/provider-kit/index.ts";
 import {
   answerOf,

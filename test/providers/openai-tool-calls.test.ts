@@ -1,7 +1,7 @@
 /** Tool calls in OpenAI's chat format, in all the ways in which servers of it get them wrong. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ToolCall } from "../../src/plugin/index.ts";
+import type { ToolCall } from "../../src/plugin/chat.ts";
 import { isFailure, openAiChat } from "../../src/provider-kit/index.ts";
 import { answerOf, countingHost, event, formatOf, streamOf } from "./chat-format.ts";
 

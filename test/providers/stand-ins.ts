@@ -1,7 +1,8 @@
 /** What providers and stage `call` are handed in their tests: a real call, and a host with nothing behind it. */
 import { ByteBudget } from "../../src/base/byte-budget.ts";
 import { Call } from "../../src/pipeline/call.ts";
-import type { ChatChunk, Clock, Host, Message, ProviderRequest } from "../../src/plugin/index.ts";
+import type { ProviderRequest } from "../../src/plugin/chat.ts";
+import type { ChatChunk, Clock, Host, Message } from "../../src/plugin/index.ts";
 import type { ProviderFailure, ProviderSink } from "../../src/provider-kit/index.ts";
 import { memoryStore } from "../../src/state/memory/memory.ts";
 

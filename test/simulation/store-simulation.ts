@@ -4,8 +4,9 @@
  * back. After every event the books are checked.
  */
 import assert from "node:assert/strict";
-import type { Reservation, StateStore } from "../../src/plugin/index.ts";
+import type { StateStore } from "../../src/plugin/index.ts";
 import { isPromise, type OpenSession } from "../../src/plugin/index.ts";
+import type { Reservation } from "../../src/plugin/store.ts";
 import { memoryStore } from "../../src/state/memory/memory.ts";
 import { HOUR_MS, MINUTE_MS, rate, spend } from "../../src/testing/store-claims.ts";
 import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monthOf } from "../../src/base/month.ts";
-import { LEASE_MS } from "../../src/plugin/index.ts";
+import { LEASE_MS } from "../../src/plugin/store.ts";
 import { type FakeUpstream, fakeUpstream, jsonAnswer, stallAnswer } from "../../src/testing/fake-upstream.ts";
 import { openStore, skipWithoutRedis, startRedis } from "../state/redis-server.ts";
 import { type Answer, assertRefused, at, until } from "./kit/client.ts";

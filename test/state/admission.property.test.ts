@@ -5,8 +5,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Admission, StateStore, StoreClaim } from "../../src/plugin/index.ts";
+import type { StateStore } from "../../src/plugin/index.ts";
 import { isPromise } from "../../src/plugin/index.ts";
+import type { Admission, StoreClaim } from "../../src/plugin/store.ts";
 import { memoryStore } from "../../src/state/memory/memory.ts";
 import { HOUR_MS, MINUTE_MS, rate, spend } from "../../src/testing/store-claims.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";

@@ -1,8 +1,8 @@
 /** The bounds of the audit log: a flood pushes out only records of its own kind and project. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AuditRecord } from "../../src/plugin/index.ts";
-import { AUDIT_BYTES_MAX } from "../../src/plugin/index.ts";
+import type { AuditRecord } from "../../src/plugin/store.ts";
+import { AUDIT_BYTES_MAX } from "../../src/plugin/store.ts";
 import { AuditTable } from "../../src/state/audit-table.ts";
 import { verifies } from "../spec/verifies.ts";
 import { auditRecordOf } from "./life.ts";

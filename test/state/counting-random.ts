@@ -1,5 +1,5 @@
 /** A Random for tests: ids that count up, so that a failure reads the same each time. It is no random source. */
-import type { Random } from "../../src/plugin/index.ts";
+import type { Random } from "../../src/plugin/host.ts";
 
 /** `from`: the count before the first id. */
 export function countingRandom(from = 0): Random {

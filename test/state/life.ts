@@ -3,8 +3,9 @@
  * store holds as one value, so that two can be compared. Each step writes one line of a journal.
  */
 import assert from "node:assert/strict";
-import type { Admission, AuditRecord, Override, Reservation, StateStore } from "../../src/plugin/index.ts";
+import type { StateStore } from "../../src/plugin/index.ts";
 import { isPromise, type OpenSession } from "../../src/plugin/index.ts";
+import type { Admission, AuditRecord, Override, Reservation } from "../../src/plugin/store.ts";
 import { HOUR_MS, rate, spend } from "../../src/testing/store-claims.ts";
 
 const OWNER = "chat/owner";

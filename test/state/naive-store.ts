@@ -2,7 +2,7 @@
  * What admission means, written as plainly as it can be said: lists of times and sums, counted again for every call.
  * Tests hold the stores to it. It forgets nothing and is never fast.
  */
-import type { StoreClaim } from "../../src/plugin/index.ts";
+import type { StoreClaim } from "../../src/plugin/store.ts";
 
 export interface NaiveAdmission {
   readonly admitted: boolean;

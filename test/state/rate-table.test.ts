@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { StoreClaim } from "../../src/plugin/index.ts";
+import type { StoreClaim } from "../../src/plugin/store.ts";
 import { RateTable } from "../../src/state/rate-table.ts";
 import { HOUR_MS, MINUTE_MS, rate } from "../../src/testing/store-claims.ts";
 

@@ -4,7 +4,8 @@
  */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { Admission, Reservation, StateStore } from "../../src/plugin/index.ts";
+import type { StateStore } from "../../src/plugin/index.ts";
+import type { Admission, Reservation } from "../../src/plugin/store.ts";
 import { memoryStore } from "../../src/state/memory/memory.ts";
 import { RATE_RUNS_MAX } from "../../src/state/rate-window.ts";
 import { HOUR_MS, MINUTE_MS, rate, spend } from "../../src/testing/store-claims.ts";

@@ -1,7 +1,8 @@
 /** Reservations of calls whose process is gone, slow or cut off, and the months they were made in, in Redis. */
 import assert from "node:assert/strict";
 import { monthOf, nextMonthMs } from "../../src/base/month.ts";
-import { LEASE_MS, type Reservation, type StateStore } from "../../src/plugin/index.ts";
+import type { StateStore } from "../../src/plugin/index.ts";
+import { LEASE_MS, type Reservation } from "../../src/plugin/store.ts";
 import { spend } from "../../src/testing/store-claims.ts";
 import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { openStore, redisTests } from "./redis-server.ts";

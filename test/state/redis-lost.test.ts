@@ -1,7 +1,8 @@
 /** What the redis store does when its server is lost, silent, full or back again, and when only an answer is lost. */
 import assert from "node:assert/strict";
 import { monthOf } from "../../src/base/month.ts";
-import type { Reservation, StateStore } from "../../src/plugin/index.ts";
+import type { StateStore } from "../../src/plugin/index.ts";
+import type { Reservation } from "../../src/plugin/store.ts";
 import type { RedisStoreOptions } from "../../src/state/redis/redis.ts";
 import { rate, spend } from "../../src/testing/store-claims.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";

@@ -1,7 +1,7 @@
 /** What plugins keep between calls, in Redis: as in memory, and shared by all replicas. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { SLICE_ENTRIES_MAX, type StoreSlice } from "../../src/plugin/index.ts";
+import { SLICE_ENTRIES_MAX, type StoreSlice } from "../../src/plugin/host.ts";
 import { SliceTable } from "../../src/state/slice-table.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { openStore, redisTests } from "./redis-server.ts";

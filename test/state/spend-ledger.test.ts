@@ -1,7 +1,7 @@
 /** The ledger's bounds, and what it says to amounts that are none. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Reservation } from "../../src/plugin/index.ts";
+import type { Reservation } from "../../src/plugin/store.ts";
 import { SpendLedger } from "../../src/state/spend-ledger.ts";
 import { spend } from "../../src/testing/store-claims.ts";
 

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { spanIdOf, traceIdOf, traceParentOf } from "../../src/base/trace-context.ts";
-import type { Attempt, CallEnd, Exchange } from "../../src/plugin/index.ts";
+import type { Attempt } from "../../src/plugin/exchange.ts";
+import type { CallEnd, Exchange } from "../../src/plugin/index.ts";
 import { CONTENT_MAX, spansOf } from "../../src/telemetry/traces-spans.ts";
 import { testExchange } from "../../src/testing/index.ts";
 import { type SeenSpan, spansIn } from "../spec/kit/collector.ts";

@@ -1,7 +1,8 @@
 /** The guardrail tester: it lets a sound guardrail pass, and finds what is wrong with each of these. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { block, defineGuardrail, type Guardrail, type GuardrailPlugin, refuse, replace } from "sluice/plugin";
+import { block, defineGuardrail, type Guardrail, refuse, replace } from "sluice/plugin";
+import type { GuardrailPlugin } from "../../src/plugin/contract.ts";
 import { type GuardrailCases, guardrailChecks, testGuardrail, testHost } from "../../src/testing/index.ts";
 
 const WORD = "sombra";

@@ -143,7 +143,6 @@ export const KNOWN_CYCLES: readonly (readonly string[])[] = [
     "src/net/http1/open-call.ts",
     "src/net/http1/origin.ts",
   ],
-  ["src/plugin/contract.ts", "src/plugin/host.ts", "src/plugin/provider.ts", "src/plugin/store.ts"],
 ];
 
 /**

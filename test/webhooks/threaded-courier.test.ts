@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import { GATEWAY_WIDE } from "../../src/audit/audit.ts";
 import { startThread } from "../../src/base/thread.ts";
-import type { AuditRecord } from "../../src/plugin/index.ts";
+import type { AuditRecord } from "../../src/plugin/store.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";

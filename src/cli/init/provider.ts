@@ -35,8 +35,7 @@ export default defineProvider<Options>({
   }) => `/** What goes over the wire and what is made of the answer, without a wire. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ProviderRequest } from "sluice/plugin";
-import { isFailure, type WireFormat } from "sluice/provider";
+import { isFailure, type ProviderRequest, type WireFormat } from "sluice/provider";
 import { testHost } from "sluice/testing";
 import ${variable} from "./${name}.ts";
 

@@ -1,6 +1,6 @@
 /** A resolved configuration as it may be shown: every secret as its fingerprint, and no places of this machine's files. */
 import { fingerprint } from "../../base/ids.ts";
-import type { JsonValue } from "../../plugin/index.ts";
+import type { JsonValue } from "../../plugin/chat.ts";
 import type { ResolvedConfig } from "../model.ts";
 import { isSensitiveKey, maskedUser } from "../report/mask.ts";
 

@@ -2,7 +2,8 @@
  * A configuration that has passed its schema and got its defaults, still in the YAML's own values: amounts are numbers
  * or texts, references between things are names. What is `undefined` here was required, and its absence reported.
  */
-import type { JsonSchema, Scope } from "../../plugin/index.ts";
+import type { Scope } from "../../plugin/exchange.ts";
+import type { JsonSchema } from "../../plugin/index.ts";
 import type {
   ErrorFormat,
   McpServerConfig,

@@ -4,7 +4,9 @@
  */
 import { randomUUID } from "node:crypto";
 import { systemClock } from "../../base/clock.ts";
-import type { Host, HttpAnswer, HttpFailure, JsonValue, MetricFamily } from "../../plugin/index.ts";
+import type { JsonValue } from "../../plugin/chat.ts";
+import type { HttpAnswer, HttpFailure, MetricFamily } from "../../plugin/host.ts";
+import type { Host } from "../../plugin/index.ts";
 import {
   type ChildMessage,
   LOG_FIELDS_CHARACTERS_MAX,

@@ -4,7 +4,8 @@
  */
 import { Socket } from "node:net";
 import { Worker } from "node:worker_threads";
-import type { Guardrail, Host, MaybePromise, Plugin, Verdict } from "../../plugin/index.ts";
+import type { Plugin } from "../../plugin/contract.ts";
+import type { Guardrail, Host, MaybePromise, Verdict } from "../../plugin/index.ts";
 import { isPromise } from "../../plugin/index.ts";
 import { childHost, HostLine } from "./child-host.ts";
 import {

@@ -3,7 +3,8 @@
  * judgement that it happens in; the process is replaced, and the judgements behind it are repeated. The gateway only
  * waits for messages, so that other calls are not affected.
  */
-import type { Clock, Guardrail, Host, TextAbout, Timer, Verdict } from "../../plugin/index.ts";
+import type { Timer } from "../../plugin/host.ts";
+import type { Clock, Guardrail, Host, TextAbout, Verdict } from "../../plugin/index.ts";
 import { GuardrailProcess, runningProcesses } from "./guardrail-process.ts";
 import { HostAccess } from "./host-access.ts";
 import type { ChildMessage, GuardrailSource, GuardrailTraits } from "./messages.ts";

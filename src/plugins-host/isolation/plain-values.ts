@@ -2,7 +2,8 @@
  * What a guardrail is told of a text, and its verdict, as values that structured clone can carry: functions, classes and
  * everything that belongs to the gateway stay behind.
  */
-import type { Exchange, GatewayError, RefusalExtras, TextAbout, Verdict } from "../../plugin/index.ts";
+import type { RefusalExtras } from "../../plugin/errors.ts";
+import type { Exchange, GatewayError, TextAbout, Verdict } from "../../plugin/index.ts";
 import { isGatewayError, refuse } from "../../plugin/index.ts";
 
 /** The fields of an exchange that an isolated guardrail can read. */

@@ -3,20 +3,18 @@
  * answered for (money settled or given back, a turn, an override, an audit record) is written before it is answered; what only limits
  * need (admissions, reservations) is written by the end of the turn of the event loop. One process holds the folder.
  */
+
+import type { StoreSlice } from "../../plugin/host.ts";
+import type { Clock, Logger, MaybePromise, StateStore } from "../../plugin/index.ts";
 import type {
   Admission,
   AuditStore,
-  Clock,
-  Logger,
-  MaybePromise,
   OverrideStore,
   Reservation,
   SessionStore,
-  StateStore,
   StoreClaim,
   StoreHealth,
-  StoreSlice,
-} from "../../plugin/index.ts";
+} from "../../plugin/store.ts";
 import type { Hold } from "../change.ts";
 import { SliceTable } from "../slice-table.ts";
 import { ADMITTED_UNRESERVED, REFUSED_CLOSED, Tables, type TablesOptions } from "../tables.ts";

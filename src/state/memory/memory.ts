@@ -1,5 +1,7 @@
 /** The store in memory: exact, bounded, gone at exit. Only a conversation in use is answered with a promise. */
-import type { Admission, StateStore, StoreHealth } from "../../plugin/index.ts";
+
+import type { StateStore } from "../../plugin/index.ts";
+import type { Admission, StoreHealth } from "../../plugin/store.ts";
 import { SliceTable } from "../slice-table.ts";
 import { ADMITTED_UNRESERVED, REFUSED_CLOSED, Tables, type TablesOptions } from "../tables.ts";
 

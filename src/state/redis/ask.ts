@@ -1,5 +1,5 @@
 /** Admissions as the script of the ledger takes them, and the reservations that come of them. Nothing is sent here. */
-import type { Reservation, StoreClaim } from "../../plugin/index.ts";
+import type { Reservation, StoreClaim } from "../../plugin/store.ts";
 import { RUNS_MAX } from "./ledger-script.ts";
 
 type Rate = readonly [index: number, key: string, limit: number, windowMs: number, stepMs: number];

@@ -2,8 +2,10 @@
  * The audit log in Redis: a stream, trimmed at its old end. Records written while the server is away are kept for a
  * while and stored when it is back, each once.
  */
-import type { AuditFilter, AuditRecord, AuditStore, Clock, Logger } from "../../plugin/index.ts";
-import { AUDIT_RECORDS_MAX } from "../../plugin/index.ts";
+
+import type { Clock, Logger } from "../../plugin/index.ts";
+import type { AuditFilter, AuditRecord, AuditStore } from "../../plugin/store.ts";
+import { AUDIT_RECORDS_MAX } from "../../plugin/store.ts";
 import type { RedisLink } from "./link.ts";
 import { Outbox } from "./outbox.ts";
 import { asked, script } from "./script.ts";

@@ -12,7 +12,7 @@
  * What one batch touches is read once and written once. Windows have no expiry in Redis: a step of the server's clock
  * would remove them.
  */
-import { LEASE_MS } from "../../plugin/index.ts";
+import { LEASE_MS } from "../../plugin/store.ts";
 import { RATE_RUNS_MAX } from "../rate-window.ts";
 import { SPEND_SUMS_MAX } from "../spend-ledger.ts";
 import { guardedScript } from "./guard-script.ts";

@@ -4,17 +4,10 @@
  */
 
 import { isNanoUsd, settleableNanoUsd } from "../../base/money.ts";
-import type {
-  Admission,
-  Clock,
-  Logger,
-  MetricFamily,
-  Reservation,
-  Spending,
-  SpendSum,
-  StoreClaim,
-} from "../../plugin/index.ts";
-import { LEASE_MS } from "../../plugin/index.ts";
+import type { MetricFamily } from "../../plugin/host.ts";
+import type { Clock, Logger } from "../../plugin/index.ts";
+import type { Admission, Reservation, Spending, SpendSum, StoreClaim } from "../../plugin/store.ts";
+import { LEASE_MS } from "../../plugin/store.ts";
 import { type Ask, askOf, HeldReservation } from "./ask.ts";
 import type { Continuity } from "./continuity.ts";
 import { ENDS_BYTES_MAX, LostCosts, PendingEnds } from "./ends.ts";

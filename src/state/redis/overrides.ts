@@ -4,8 +4,11 @@
  * that what was revoked stays revoked; before the first one `onUnavailable` decides. What a server that has lost its
  * data does not have any more is put back from this list.
  */
-import type { Clock, Override, OverrideStore, Timer } from "../../plugin/index.ts";
-import { OVERRIDES_MAX } from "../../plugin/index.ts";
+
+import type { Timer } from "../../plugin/host.ts";
+import type { Clock } from "../../plugin/index.ts";
+import type { Override, OverrideStore } from "../../plugin/store.ts";
+import { OVERRIDES_MAX } from "../../plugin/store.ts";
 import type { Continuity } from "./continuity.ts";
 import { guardedScript, STALE } from "./guard-script.ts";
 import { LOST, type RedisLink } from "./link.ts";

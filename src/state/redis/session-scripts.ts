@@ -4,7 +4,7 @@
  * ends); `waiters`, at most SESSION_WAITERS_MAX of `[token, alive until]`, in the order they came. The sorted set
  * `recent` has the ids of those saved by last use. A token begins with its process: `<instance>.<number>`.
  */
-import { SESSION_WAITERS_MAX } from "../../plugin/index.ts";
+import { SESSION_WAITERS_MAX } from "../../plugin/store.ts";
 import { type Script, script } from "./script.ts";
 
 /** A lock, and a place in the queue, not renewed for so long belong to a dead process. */

@@ -2,16 +2,10 @@
  * Conversations in Redis, held by one call at a time over all replicas. Who waits is told by a message when it is its
  * turn, and asks again every few seconds in case that message was lost. Locks are leases, renewed while calls run.
  */
-import type {
-  Cancellable,
-  Clock,
-  Logger,
-  Message,
-  OpenSession,
-  Random,
-  SessionStore,
-} from "../../plugin/index.ts";
+import type { Cancellable, Random } from "../../plugin/host.ts";
+import type { Clock, Logger, Message, OpenSession } from "../../plugin/index.ts";
 import { charactersOf } from "../../plugin/index.ts";
+import type { SessionStore } from "../../plugin/store.ts";
 import type { LedgerMetrics } from "./ledger.ts";
 import { LOST, type RedisLink } from "./link.ts";
 import { asked, type Script } from "./script.ts";

@@ -3,8 +3,10 @@
  * set of their keys by when they were last written. Bounded as in memory; entries whose time is over are not found, and
  * go when they are met.
  */
-import type { JsonValue, StoreSlice } from "../../plugin/index.ts";
-import { SLICE_ENTRIES_MAX, SLICE_KEY_MAX, SLICE_VALUE_BYTES_MAX } from "../../plugin/index.ts";
+
+import type { JsonValue } from "../../plugin/chat.ts";
+import type { StoreSlice } from "../../plugin/host.ts";
+import { SLICE_ENTRIES_MAX, SLICE_KEY_MAX, SLICE_VALUE_BYTES_MAX } from "../../plugin/host.ts";
 import type { RedisLink } from "./link.ts";
 import { asked, type Script, script } from "./script.ts";
 

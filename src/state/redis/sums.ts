@@ -1,5 +1,5 @@
 /** Reads what was spent and is reserved, for reports and metrics; decisions are the ledger script's. */
-import type { Spending, SpendSum } from "../../plugin/index.ts";
+import type { Spending, SpendSum } from "../../plugin/store.ts";
 import type { RedisLink } from "./link.ts";
 
 interface Place {

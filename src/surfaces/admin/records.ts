@@ -8,8 +8,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { auditFields } from "../../audit/audit.ts";
 import { type FlatHeaders, sendError, sendJson } from "../../http/respond.ts";
-import type { AuditFilter, AuditStore, GatewayError } from "../../plugin/index.ts";
+import type { GatewayError } from "../../plugin/index.ts";
 import { andThen, isGatewayError, reject } from "../../plugin/index.ts";
+import type { AuditFilter, AuditStore } from "../../plugin/store.ts";
 import type { Deliveries } from "../../webhooks/deliveries.ts";
 import type { ServeAdmin } from "./sign-in.ts";
 

@@ -1,7 +1,8 @@
 /** Tools of the control plane for the gateway as a whole: overrides, reloads, backups. */
 
 import { auditFields, GATEWAY_WIDE } from "../../audit/audit.ts";
-import type { JsonValue, Override } from "../../plugin/index.ts";
+import type { JsonValue } from "../../plugin/chat.ts";
+import type { Override } from "../../plugin/store.ts";
 import { type JsonMap, structured } from "../jsonrpc/jsonrpc.ts";
 import { reloadFields } from "../reload-answer.ts";
 import { type ControlTool, STORE_LOST } from "./tool.ts";

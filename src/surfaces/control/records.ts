@@ -3,7 +3,8 @@
 import { auditFields } from "../../audit/audit.ts";
 import { NANO_PER_USD } from "../../base/money.ts";
 import { monthOf } from "../../base/month.ts";
-import type { JsonValue, SpendSum } from "../../plugin/index.ts";
+import type { JsonValue } from "../../plugin/chat.ts";
+import type { SpendSum } from "../../plugin/store.ts";
 import { type JsonMap, type RpcOutcome, structured } from "../jsonrpc/jsonrpc.ts";
 import {
   type ControlContext,

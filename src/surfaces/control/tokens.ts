@@ -4,7 +4,7 @@ import { TIMESTAMP } from "../../base/timestamp.ts";
 import { derivedTokenId, integerTokenId, newToken, tokenHash } from "../../base/token.ts";
 import type { ProjectConfig, ResolvedConfig, TokenConfig } from "../../config/model.ts";
 import type { Standing } from "../../config/override-edits.ts";
-import type { Scope } from "../../plugin/index.ts";
+import type { Scope } from "../../plugin/exchange.ts";
 import { type JsonMap, type RpcError, structured } from "../jsonrpc/jsonrpc.ts";
 import {
   type ControlTool,

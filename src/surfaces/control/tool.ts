@@ -8,14 +8,9 @@ import type { ByteBudget } from "../../base/byte-budget.ts";
 import { compileSchema } from "../../base/json-schema.ts";
 import type { ProjectConfig, ResolvedConfig } from "../../config/model.ts";
 import type { OverrideEdit, OverrideEdits, Standing } from "../../config/override-edits.ts";
-import type {
-  AuditSeverity,
-  Clock,
-  JsonValue,
-  Logger,
-  MaybePromise,
-  StateStore,
-} from "../../plugin/index.ts";
+import type { JsonValue } from "../../plugin/chat.ts";
+import type { Clock, Logger, MaybePromise, StateStore } from "../../plugin/index.ts";
+import type { AuditSeverity } from "../../plugin/store.ts";
 import type { Deliveries } from "../../webhooks/deliveries.ts";
 import type { Webhooks } from "../../webhooks/webhooks.ts";
 import {

@@ -2,7 +2,7 @@
  * Which of MCP's two eras a message belongs to, and what the stateless one (revision 2026-07-28) asks of its envelope
  * and headers. Told by the body first: a proxy that drops a header must not change what a message means.
  */
-import type { JsonValue } from "../../plugin/index.ts";
+import type { JsonValue } from "../../plugin/chat.ts";
 import { isMap, type JsonMap, RPC, type RpcError } from "./jsonrpc.ts";
 
 /** Of a request, in lower case. */

@@ -4,7 +4,8 @@
  */
 import { isUtf8 } from "node:buffer";
 import { refusedByShape } from "../../http/body.ts";
-import { isPromise, type JsonValue, type MaybePromise } from "../../plugin/index.ts";
+import type { JsonValue } from "../../plugin/chat.ts";
+import { isPromise, type MaybePromise } from "../../plugin/index.ts";
 import { parsedValue } from "../../provider-kit/index.ts";
 import { type EraHeaders, readEra } from "./era.ts";
 import {

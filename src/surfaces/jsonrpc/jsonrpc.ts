@@ -6,7 +6,8 @@
  * and hands all of it to `serveRpc` (jsonrpc-http.ts). Eras, envelopes, methods and batches are dealt with below that:
  * http → handle → era, methods.
  */
-import type { JsonValue, MaybePromise } from "../../plugin/index.ts";
+import type { JsonValue } from "../../plugin/chat.ts";
+import type { MaybePromise } from "../../plugin/index.ts";
 
 export type JsonMap = { readonly [key: string]: JsonValue };
 

@@ -1,5 +1,6 @@
 /** The methods of an MCP server that offers tools and nothing else, in both eras. */
-import { andThen, type JsonValue, type MaybePromise } from "../../plugin/index.ts";
+import type { JsonValue } from "../../plugin/chat.ts";
+import { andThen, type MaybePromise } from "../../plugin/index.ts";
 import { LEGACY_REVISIONS, META, STATELESS_REVISIONS } from "./era.ts";
 import {
   invalidParams,

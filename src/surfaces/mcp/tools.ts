@@ -6,17 +6,17 @@ import type { CompiledEndpoint, EndpointTool, McpOffer, OfferedServer } from "..
 import type { Call } from "../../pipeline/call.ts";
 import { runChat } from "../../pipeline/chat.ts";
 import type { EventWriter, Reply } from "../../pipeline/reply.ts";
+import type { JsonValue } from "../../plugin/chat.ts";
+import type { Timer } from "../../plugin/host.ts";
 import {
   andThen,
   type ChatResult,
   type Clock,
   type GatewayError,
   isGatewayError,
-  type JsonValue,
   type MaybePromise,
   refuse,
   reject,
-  type Timer,
 } from "../../plugin/index.ts";
 import { parsedValue } from "../../provider-kit/index.ts";
 import { readChatBody } from "../chat-body.ts";

@@ -4,7 +4,8 @@
  */
 import type { ClosingAnswer } from "../../pipeline/reply.ts";
 import { toolCallsJson } from "../../pipeline/tool-calls.ts";
-import type { Alternative, ChatResult, JsonMembers, RawAnswer, Usage } from "../../plugin/index.ts";
+import type { Alternative, JsonMembers, RawAnswer } from "../../plugin/chat.ts";
+import type { ChatResult, Usage } from "../../plugin/index.ts";
 import { parsed, parseJson, record, records } from "../../provider-kit/index.ts";
 import { isTier, wholeLogprobs } from "../../provider-kit/openai-chat/repaired-event.ts";
 

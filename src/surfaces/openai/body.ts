@@ -3,15 +3,8 @@
  * OpenAI's format knows are kept as they are; whether a provider has a word for them, its adapter says.
  */
 import { type JsonBody, refusedByShape } from "../../http/body.ts";
-import type {
-  CallOptions,
-  GatewayError,
-  JsonMembers,
-  JsonSchema,
-  Message,
-  Tool,
-  ToolChoice,
-} from "../../plugin/index.ts";
+import type { JsonMembers, Tool, ToolChoice } from "../../plugin/chat.ts";
+import type { CallOptions, GatewayError, JsonSchema, Message } from "../../plugin/index.ts";
 import { areBeyond, Fields, type Findings, kindOf } from "./fields.ts";
 import { readMessage } from "./messages.ts";
 

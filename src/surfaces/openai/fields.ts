@@ -2,7 +2,8 @@
  * Reads the members of a client's JSON object one by one, and keeps the first that is wrong: what a reader returns then
  * is of no use and must not be. Null is what OpenAI's clients send for "not set".
  */
-import type { GatewayError, JsonMembers } from "../../plugin/index.ts";
+import type { JsonMembers } from "../../plugin/chat.ts";
+import type { GatewayError } from "../../plugin/index.ts";
 import { reject } from "../../plugin/index.ts";
 
 /** Of one body: the first member that is wrong. */

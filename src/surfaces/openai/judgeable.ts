@@ -3,7 +3,8 @@
  * text, and data that is not what it says it is. Everything else of a request is text that the guardrails are given.
  */
 import type { CompiledEndpoint } from "../../compile/model.ts";
-import type { CallOptions, ContentPart, GatewayError, JsonMembers, Message } from "../../plugin/index.ts";
+import type { JsonMembers } from "../../plugin/chat.ts";
+import type { CallOptions, ContentPart, GatewayError, Message } from "../../plugin/index.ts";
 import { reject, STAGES } from "../../plugin/index.ts";
 
 const GUARD = STAGES.indexOf("guard");

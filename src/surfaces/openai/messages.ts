@@ -1,7 +1,8 @@
 /** Reads the messages of a request in OpenAI's format. What a field may hold is said here, and nothing of providers. */
-import type { Content, ContentPart, JsonMembers, Message, ToolCall } from "../../plugin/index.ts";
-import { readBase64Url } from "../../plugin/index.ts";
-import { JSON_DEPTH_MAX, nestsTooDeep } from "../../provider-kit/index.ts";
+import type { Content, JsonMembers, ToolCall } from "../../plugin/chat.ts";
+import { readBase64Url } from "../../plugin/content.ts";
+import type { ContentPart, Message } from "../../plugin/index.ts";
+import { JSON_DEPTH_MAX, nestsTooDeep } from "../../provider-kit/wire/json.ts";
 import { areBeyond, type Fields } from "./fields.ts";
 
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"] as const;

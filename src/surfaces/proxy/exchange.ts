@@ -11,6 +11,7 @@ import type { Call } from "../../pipeline/call.ts";
 import { closeMoney, endCall } from "../../pipeline/end.ts";
 import { failCall, follow } from "../../pipeline/fault.ts";
 import { runRequest } from "../../pipeline/run.ts";
+import type { Timer } from "../../plugin/host.ts";
 import {
   andThen,
   type CallEnd,
@@ -20,7 +21,6 @@ import {
   type Outcome,
   reject,
   STAGES,
-  type Timer,
 } from "../../plugin/index.ts";
 import type { Visit } from "../arrival.ts";
 import { answerHeaders, requestHeaders, trailers } from "./headers.ts";

@@ -3,7 +3,7 @@
  * revisions, the envelope and headers of the stateless one. Opens no connection.
  */
 import { VERSION } from "../../base/version.ts";
-import type { JsonValue } from "../../plugin/index.ts";
+import type { JsonValue } from "../../plugin/chat.ts";
 import { parsedValue } from "../../provider-kit/index.ts";
 
 export type JsonMap = { readonly [key: string]: JsonValue };

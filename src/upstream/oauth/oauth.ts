@@ -4,7 +4,8 @@
  */
 
 import { withoutAddress } from "../../base/without-address.ts";
-import type { Clock, HttpAnswer, HttpFailure, HttpRequest, MaybePromise } from "../../plugin/index.ts";
+import type { HttpAnswer, HttpFailure, HttpRequest } from "../../plugin/host.ts";
+import type { Clock, MaybePromise } from "../../plugin/index.ts";
 import { parsed } from "../../provider-kit/index.ts";
 
 export interface OAuthSettings {
