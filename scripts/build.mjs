@@ -16,7 +16,7 @@ const ENTRIES = [
   { in: "src/provider-kit/index.ts", out: "provider" },
   { in: "src/testing/index.ts", out: "testing" },
   "src/gateway/loader-worker.ts",
-  "src/webhooks/courier-worker.ts",
+  "src/webhooks/dispatcher-worker.ts",
   "src/plugins-host/isolation/isolated-child.ts",
 ].map((entry) => (typeof entry === "string" ? { in: entry, out: entry.replace(/.*\/|\.ts$/g, "") } : entry));
 /** Made a part of the output, for its seventy files; all other packages are loaded as they are, when they are needed. */

@@ -1,6 +1,6 @@
 /**
- * What happens in a gateway and who is told: the audit trail, the webhooks that hear of it, and the record of their
- * deliveries. Lives as long as the gateway; configurations come and go.
+ * The events of a gateway: the audit trail, and the webhooks that receive its records. Lives as long as the gateway, across
+ * configurations.
  */
 
 import { type AuditTrail, createAuditTrail } from "../audit/audit.ts";
@@ -10,10 +10,9 @@ import type { Random } from "../plugin/host.ts";
 import type { Clock, StateStore } from "../plugin/index.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { GatewayMetrics } from "../telemetry/metrics.ts";
-import { type Courier, LocalCourier } from "../webhooks/courier.ts";
-import type { Deliveries } from "../webhooks/deliveries.ts";
-import { deliveryMetrics } from "../webhooks/metrics.ts";
-import { ThreadedCourier } from "../webhooks/threaded-courier.ts";
+import { type Deliveries, deliveryMetrics } from "../webhooks/deliveries.ts";
+import { type Dispatcher, WebhookDispatcher } from "../webhooks/dispatcher.ts";
+import { ThreadedDispatcher } from "../webhooks/threaded-dispatcher.ts";
 import { type LoadedRef, ReloadEvents } from "./reload-events.ts";
 
 export interface EventsOptions {
@@ -22,23 +21,23 @@ export interface EventsOptions {
   readonly log: Log;
   readonly metrics: GatewayMetrics;
   readonly store: StateStore;
-  /** Webhooks are delivered on a thread of their own, by the machine's clock. Default: on this one, by `clock`. */
+  /** Deliver webhooks in a thread of its own, by the system clock. Default: in this thread, by `clock`. */
   readonly onThread?: boolean;
 }
 
 export class GatewayEvents {
   readonly trail: AuditTrail;
-  readonly webhooks: Courier;
+  readonly webhooks: Dispatcher;
   readonly #reloads: ReloadEvents;
   /** Of the configuration in use. */
   #hash = "";
 
   constructor({ clock, random, log, metrics, store, onThread = false }: EventsOptions) {
-    const count = deliveryMetrics(metrics, () => courier.waiting);
-    const courier = new (onThread ? ThreadedCourier : LocalCourier)({ clock, random, log, count });
-    this.webhooks = courier;
+    const count = deliveryMetrics(metrics, () => dispatcher.waiting);
+    const dispatcher = new (onThread ? ThreadedDispatcher : WebhookDispatcher)({ clock, random, log, count });
+    this.webhooks = dispatcher;
     this.trail = createAuditTrail({ store, clock, random, log });
-    this.trail.onRecord((record) => courier.notify(record));
+    this.trail.onRecord((record) => dispatcher.notify(record));
     this.#reloads = new ReloadEvents({ store, trail: this.trail, monotonicMs: () => clock.monotonicMs() });
   }
 
@@ -47,8 +46,8 @@ export class GatewayEvents {
   }
 
   /**
-   * `after` is in use from now on, and its webhooks receive `changes`: what it changes, of the first configuration
-   * nothing. `hash` in `to`: the same wherever the same texts were loaded.
+   * Applies the webhooks of `after` and then records `changes`, which are none for the first configuration. `hash` in `to`
+   * is the same on every replica that has loaded the same texts.
    */
   follow(after: ResolvedConfig, to: LoadedRef, changes: readonly ConfigChange[]): void {
     const from = this.#hash;
@@ -57,7 +56,7 @@ export class GatewayEvents {
     this.#reloads.record(from, to, changes);
   }
 
-  /** Has everything stored, and sent as far as it can within `timeoutMs`. After the last call, before the store closes. */
+  /** Stores everything, and delivers what it can within `timeoutMs`. After the last call, before the store closes. */
   async close(timeoutMs: number): Promise<void> {
     await this.#reloads.flush();
     await this.trail.flush();

@@ -1,11 +1,13 @@
 /**
- * What became of webhook deliveries: one record an attempt, kept in memory and bounded in number and size. When it is
- * full, the project with most records gives way, so that one noisy webhook pushes out only records of its own project. Survives reloads, not the process.
+ * Results of webhook deliveries: records, kept in memory and bounded in number and size, and metrics. A full log drops
+ * records of the project with the most, so that a noisy webhook displaces only its own project's. Survives reloads, not
+ * the process.
  */
 import { FairShares, type Measure, type Share } from "../base/fair-shares.ts";
 import type { MaybePromise } from "../plugin/index.ts";
+import type { GatewayMetrics } from "../telemetry/metrics.ts";
 
-/** One attempt (CONTRACT section 11), in the names that the admin API and the control plane show. */
+/** One attempt, with the field names of the admin API and the control plane. */
 export interface DeliveryRecord {
   /** UUID. */
   readonly id: string;
@@ -26,7 +28,7 @@ export interface DeliveryRecord {
   readonly response_body: string | null;
   /** The receiver answered 2xx. */
   readonly success: boolean;
-  /** What went wrong on the way: timed out, unreachable, cut off, never sent. null: nothing. */
+  /** Why there is no complete answer: timed out, unreachable, cut off, not sent. null: there is one. */
   readonly error: string | null;
 }
 
@@ -37,11 +39,11 @@ export interface DeliveryFilter {
   readonly success?: boolean;
   /** Records at most. */
   readonly limit: number;
-  /** Only records older than the one of this id: for the next page. One that is gone: none are. */
+  /** Only records older than this id's, for the next page; none when that record no longer exists. */
   readonly before?: string;
 }
 
-/** Where delivery records are read, on whichever thread they are kept. */
+/** Read access to delivery records, on whichever thread they are kept. */
 export interface Deliveries {
   /** Newest first. */
   query(filter: DeliveryFilter): MaybePromise<readonly DeliveryRecord[]>;
@@ -53,19 +55,13 @@ export const DELIVERIES_MAX = 50_000;
 /** UTF-16 code units of all bodies together. */
 export const DELIVERY_CHARACTERS_MAX = 16 * 1024 * 1024;
 
-/** Where delivery records are kept. */
-export interface DeliveryKeeper {
-  add(record: DeliveryRecord): void;
-  query(filter: DeliveryFilter): readonly DeliveryRecord[];
-}
-
-export class DeliveryLog implements DeliveryKeeper, Deliveries {
+export class DeliveryLog implements Deliveries {
   /** Oldest first. */
   readonly #records = new Map<string, DeliveryRecord>();
   /** Ids of each webhook's records, oldest first. */
   readonly #idsOf = new Map<string, string[]>();
   readonly #shareOf = new Map<string, Share<Set<string>>>();
-  /** Ids of each project's records, oldest first; what it uses is counted in characters. */
+  /** Ids of each project's records, oldest first; shares are measured in characters. */
   readonly #projects = new FairShares(() => new Set<string>());
 
   add(record: DeliveryRecord): void {
@@ -82,7 +78,7 @@ export class DeliveryLog implements DeliveryKeeper, Deliveries {
     while (this.#projects.bytes > DELIVERY_CHARACTERS_MAX) this.#forgetOf("bytes");
   }
 
-  /** The oldest record of the project that has most. */
+  /** Removes the oldest record of the project with the most. */
   #forgetOf(measure: Measure): void {
     const share = this.#projects.largest(measure, ({ count }) => count > 0);
     this.#forget(share?.items.values().next().value);
@@ -106,7 +102,7 @@ export class DeliveryLog implements DeliveryKeeper, Deliveries {
     return found;
   }
 
-  /** The oldest record of its project, or webhook, is the oldest of its webhook as well, so ids leave at the front. */
+  /** A project's oldest record is also the oldest of its webhook, so ids leave at the front. */
   #forget(id: string | undefined): void {
     const record = id === undefined ? undefined : this.#records.get(id);
     if (record === undefined) return;
@@ -130,4 +126,58 @@ function keyOf({ project_uuid, webhook }: DeliveryRecord): string {
 
 function sizeOf({ request_body, response_body }: DeliveryRecord): number {
   return request_body.length + (response_body?.length ?? 0);
+}
+
+/**
+ * Delivery records as the dispatcher's thread reports them: batches of JSON, parsed only after that thread has died.
+ * Bounded: the oldest batches are dropped, regardless of project.
+ */
+export class DeliveryBatches {
+  /** Oldest first. */
+  #batches: string[] = [];
+  #characters = 0;
+
+  get all(): readonly string[] {
+    return this.#batches;
+  }
+
+  add(batch: string): void {
+    if (batch === "") return;
+    this.#batches.push(batch);
+    this.#characters += batch.length;
+    while (this.#characters > DELIVERY_CHARACTERS_MAX)
+      this.#characters -= this.#batches.shift()?.length ?? this.#characters;
+  }
+}
+
+/** Oldest first. */
+export function readDeliveries(batches: readonly string[]): readonly DeliveryRecord[] {
+  // As dispatcher-worker.ts has written them.
+  return batches.flatMap((batch) => JSON.parse(batch) as readonly DeliveryRecord[]);
+}
+
+/** `delivered`: the receiver answered 2xx; `failed`: it did not; `dropped`: nothing was sent. */
+export type DeliveryOutcome = "delivered" | "failed" | "dropped";
+
+/** Adds to a webhook's deliveries with this outcome. */
+export type CountDeliveries = (
+  projectUuid: string,
+  webhook: string,
+  outcome: DeliveryOutcome,
+  deliveries: number,
+) => void;
+
+/** `waiting`: queued deliveries, read at each scrape. */
+export function deliveryMetrics(
+  metrics: Pick<GatewayMetrics, "counter" | "gauge">,
+  waiting: () => number,
+): CountDeliveries {
+  const total = metrics.counter("sluice_webhook_deliveries_total", "Webhook deliveries by outcome", [
+    "project",
+    "webhook",
+    "outcome",
+  ]);
+  metrics.gauge("sluice_webhook_queue", "Webhook deliveries in queues", waiting);
+  return (projectUuid, webhook, outcome, deliveries) =>
+    total.series(projectUuid, webhook, outcome)(deliveries);
 }

@@ -15,19 +15,19 @@ import { reject } from "../../src/plugin/index.ts";
 import type { AuditRecord } from "../../src/plugin/store.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { countingRandom } from "../state/counting-random.ts";
-import { eventOf, openOffice, PROJECT_UUID } from "../telemetry/kit.ts";
+import { eventOf, PROJECT_UUID, startDispatcher } from "../webhooks/kit.ts";
 
 test("a record has an id and a time, is in the store at once, and listeners hear of it", async (t) => {
-  const office = openOffice(t);
+  const setup = startDispatcher(t);
   const heard: AuditRecord[] = [];
-  const stop = office.trail.onRecord((record) => heard.push(record));
-  office.trail.record(eventOf());
-  const [stored] = await office.store.audit.query({ limit: 10 });
+  const stop = setup.trail.onRecord((record) => heard.push(record));
+  setup.trail.record(eventOf());
+  const [stored] = await setup.store.audit.query({ limit: 10 });
   assert.deepEqual(heard, [stored]);
   assert.match(stored?.id ?? "", /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-  assert.equal(stored?.occurredAtMs, office.clock.nowMs());
+  assert.equal(stored?.occurredAtMs, setup.clock.nowMs());
   stop();
-  office.trail.record(eventOf());
+  setup.trail.record(eventOf());
   assert.equal(heard.length, 1);
 });
 

@@ -8,7 +8,7 @@ import type { StateStore } from "../../src/plugin/index.ts";
 import { memoryStore } from "../../src/state/memory/memory.ts";
 import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { listeningLog, openStore, realRandom, redisTests } from "../state/redis-server.ts";
-import { PROJECT_UUID } from "../telemetry/kit.ts";
+import { PROJECT_UUID } from "../webhooks/kit.ts";
 
 const redis = redisTests();
 

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { type GuardedPost, guardedPost } from "../../src/net/guarded-post.ts";
 import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { until } from "../spec/kit/client.ts";
-import { hang, receiver } from "../telemetry/kit.ts";
+import { hang, receiver } from "../webhooks/kit.ts";
 
 const LIMITS = { timeoutMs: 1000, maxBytes: 100 };
 

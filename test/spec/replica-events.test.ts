@@ -1,7 +1,7 @@
 /** Two gateways on one Redis that load the same change of git: what it changes is one event, and one delivery. */
 import assert from "node:assert/strict";
 import { skipWithoutRedis, startRedis } from "../state/redis-server.ts";
-import { receiver } from "../telemetry/kit.ts";
+import { receiver } from "../webhooks/kit.ts";
 import { at, until } from "./kit/client.ts";
 import { configOf, echoEntry, hashOf } from "./kit/config.ts";
 import { type Harness, startGateway } from "./kit/gateway.ts";

@@ -4,7 +4,7 @@ import { createHmac } from "node:crypto";
 import type { TestContext } from "node:test";
 import { Webhook } from "standardwebhooks";
 import type { FakeUpstream, ScriptedAnswer, UpstreamRequest } from "../../src/testing/fake-upstream.ts";
-import { accept, hang, receiver } from "../telemetry/kit.ts";
+import { accept, hang, receiver } from "../webhooks/kit.ts";
 import { assertRefused, at, until } from "./kit/client.ts";
 import { type ConfigParts, configOf, echoEntry, hashOf, PROJECT, TOKENS } from "./kit/config.ts";
 import { type Harness, START_MS, startGateway } from "./kit/gateway.ts";

@@ -4,8 +4,10 @@ import { test } from "node:test";
 import {
   DELIVERIES_PER_WEBHOOK_MAX,
   DELIVERY_CHARACTERS_MAX,
+  DeliveryBatches,
   DeliveryLog,
   type DeliveryRecord,
+  readDeliveries,
 } from "../../src/webhooks/deliveries.ts";
 
 function recordOf(id: string, fields: Partial<DeliveryRecord> = {}): DeliveryRecord {
@@ -77,4 +79,21 @@ test("of all bodies together the project with most gives way first", () => {
   const kept = log.query({ limit: 1000, projectUuid: "p1" });
   assert.equal(kept.length, 49);
   assert.equal(kept[0]?.id, "n199");
+});
+
+const batchIds = (batches: DeliveryBatches): unknown[] => readDeliveries(batches.all).map(({ id }) => id);
+
+test("batches are read in order, and the oldest are dropped at the limit", () => {
+  const batches = new DeliveryBatches();
+  batches.add(JSON.stringify([{ id: "a" }, { id: "b" }]));
+  batches.add("");
+  batches.add(JSON.stringify([{ id: "c" }]));
+  assert.deepEqual(batchIds(batches), ["a", "b", "c"]);
+  assert.equal(batches.all.length, 2);
+  const room = DELIVERY_CHARACTERS_MAX - JSON.stringify([{ id: "c" }]).length;
+  const frame = JSON.stringify([{ id: "d", request_body: "" }]).length;
+  batches.add(JSON.stringify([{ id: "d", request_body: "x".repeat(room - frame) }]));
+  assert.deepEqual(batchIds(batches), ["c", "d"]);
+  batches.add(JSON.stringify([{ id: "e", request_body: "x".repeat(DELIVERY_CHARACTERS_MAX) }]));
+  assert.deepEqual(batchIds(batches), [], "one that is too large alone is none");
 });

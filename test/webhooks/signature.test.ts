@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import { createSigner } from "../../src/webhooks/signature.ts";
-import { HAS_OPENSSL, verifyWithOpenssl, verifyWithStandard } from "../telemetry/kit.ts";
+import { HAS_OPENSSL, verifyWithOpenssl, verifyWithStandard } from "./kit.ts";
 
 const NOW_MS = Date.now();
 const MESSAGE = { id: "msg-1", event: "token.revoked", body: '{"name":"Zoë ☕"}', sentAtMs: NOW_MS };

@@ -12,7 +12,7 @@ import type { JsonValue } from "../../plugin/chat.ts";
 import type { Clock, Logger, MaybePromise, StateStore } from "../../plugin/index.ts";
 import type { AuditSeverity } from "../../plugin/store.ts";
 import type { Deliveries } from "../../webhooks/deliveries.ts";
-import type { Webhooks } from "../../webhooks/webhooks.ts";
+import type { Dispatcher } from "../../webhooks/dispatcher.ts";
 import {
   invalidParams,
   type JsonMap,
@@ -32,7 +32,7 @@ export interface ControlContext {
   readonly store: Pick<StateStore, "driver" | "overrides" | "sums" | "audit">;
   readonly audit: AuditTrail;
   readonly deliveries: Deliveries;
-  readonly webhooks: Pick<Webhooks, "sendTest">;
+  readonly webhooks: Pick<Dispatcher, "sendTest">;
   readonly edits: OverrideEdits;
   /** As calls run on it: git's, with the overrides applied. */
   config(): ResolvedConfig;

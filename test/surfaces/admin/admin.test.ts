@@ -10,19 +10,20 @@ import { createLog } from "../../../src/telemetry/log.ts";
 import { type Answer, assertRefused, at, Client, until } from "../../spec/kit/client.ts";
 import { hashOf } from "../../spec/kit/config.ts";
 import {
+  ALLOW,
+  type DispatcherSetup,
   eventOf,
-  type Office,
-  openOffice,
   PROJECT_UUID,
   projectOf,
   receiver,
+  startDispatcher,
   webhookOf,
-} from "../../telemetry/kit.ts";
+} from "../../webhooks/kit.ts";
 
 const TOKEN = "gw_live_controlPlane1";
 const OTHER = "gw_live_controlPlane2";
 
-interface Plane extends Office {
+interface Plane extends DispatcherSetup {
   readonly client: Client;
   /** The configuration's control-plane tokens; tests change them. */
   tokens: { name: string; hash: string; expires_at: number | null }[];
@@ -31,7 +32,7 @@ interface Plane extends Office {
 }
 
 async function openPlane(t: TestContext): Promise<Plane> {
-  const office = openOffice(t);
+  const setup = startDispatcher(t);
   const tokens = [
     { name: "platform-team", hash: hashOf(TOKEN), expires_at: null },
     { name: "night-shift", hash: hashOf(OTHER), expires_at: null },
@@ -47,8 +48,8 @@ async function openPlane(t: TestContext): Promise<Plane> {
     }),
     uuid: () => "00000000-0000-4000-8000-00000000000a",
   };
-  const { clock, metrics, trail } = office;
-  const log = createLog("info", (line) => office.lines.push(line));
+  const { clock, metrics, trail } = setup;
+  const log = createLog("info", (line) => setup.lines.push(line));
   const handle = adminPlane(health, {
     host: "127.0.0.1",
     metrics,
@@ -58,13 +59,13 @@ async function openPlane(t: TestContext): Promise<Plane> {
     tokens: () => plane.tokens,
     reload: async () => ({ ok: true, changed: false, generation: 1, needsRestart: [], errors: [] }),
     records: {
-      clock: office.clock,
-      audit: office.store.audit,
-      deliveries: office.deliveries,
+      clock: setup.clock,
+      audit: setup.store.audit,
+      deliveries: setup.webhooks,
       clientAddress: clientAddress(["127.0.0.0/8"]),
     },
   });
-  const server = httpServer({ host: "127.0.0.1", port: 0, clock: office.clock, handle });
+  const server = httpServer({ host: "127.0.0.1", port: 0, clock: setup.clock, handle });
   const client = new Client(`http://127.0.0.1:${await server.listen()}`);
   t.after(async () => {
     client.close();
@@ -72,7 +73,7 @@ async function openPlane(t: TestContext): Promise<Plane> {
     await server.drain();
   });
   const plane: Plane = {
-    ...office,
+    ...setup,
     client,
     tokens,
     signIn: (token, headers = {}) => client.send("/admin/session", { body: { token }, headers }),
@@ -303,7 +304,7 @@ test("the audit log is shown newest first, by project and event, page by page", 
 test("deliveries are shown newest first, by webhook and success", async (t) => {
   const plane = await openPlane(t);
   const [good, bad] = [await receiver(t), await receiver(t, (response) => response.writeHead(500).end("no"))];
-  plane.webhooks.configure([projectOf(webhookOf(good.url), webhookOf(bad.url, { name: "bad" }))]);
+  plane.webhooks.configure([projectOf(webhookOf(good.url), webhookOf(bad.url, { name: "bad" }))], ALLOW);
   plane.trail.record(eventOf());
   await plane.webhooks.drain(10_000);
   const show = async (query: string): Promise<unknown[]> => {

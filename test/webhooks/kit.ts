@@ -1,10 +1,9 @@
-/** Webhooks as the gateway has them, on a virtual clock, with real receivers: what the tests beside this file share. */
+/** A dispatcher in process, on a virtual clock, with real receivers. Shared by tests of webhooks and audit events. */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { Webhook } from "standardwebhooks";
 import type { AuditEvent, AuditTrail } from "../../src/audit/audit.ts";
 import { createAuditTrail } from "../../src/audit/audit.ts";
-import { guardedPost } from "../../src/net/guarded-post.ts";
 import type { StateStore } from "../../src/plugin/index.ts";
 import { memoryStore } from "../../src/state/memory/memory.ts";
 import { createLog } from "../../src/telemetry/log.ts";
@@ -16,17 +15,18 @@ import {
   type UpstreamRequest,
 } from "../../src/testing/fake-upstream.ts";
 import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
-import { DeliveryLog, type DeliveryRecord } from "../../src/webhooks/deliveries.ts";
-import type { WebhookProject, WebhookSettings } from "../../src/webhooks/lane.ts";
-import { deliveryMetrics } from "../../src/webhooks/metrics.ts";
-import { Webhooks } from "../../src/webhooks/webhooks.ts";
+import { type DeliveryRecord, deliveryMetrics } from "../../src/webhooks/deliveries.ts";
+import type { WebhookProject, WebhookSettings } from "../../src/webhooks/delivery-queue.ts";
+import { WebhookDispatcher } from "../../src/webhooks/dispatcher.ts";
 import type { Closer } from "../spec/kit/gateway.ts";
 import { countingRandom } from "../state/counting-random.ts";
 
 export const PROJECT_UUID = "0b5a3f52-7c1e-4d07-9a6e-2f4f0c9d1e01";
+/** `network.allow` for receivers on loopback. */
+export const ALLOW = ["127.0.0.0/8"];
 export const SECRET = "whsec_c2x1aWNlLXRlc3Qtc2VjcmV0LW9uZQ==";
 
-/** An event of the project, unless told otherwise. */
+/** By default an event of the project. */
 export function eventOf(fields: Partial<AuditEvent> = {}): AuditEvent {
   return {
     event: "token.revoked",
@@ -40,7 +40,7 @@ export function eventOf(fields: Partial<AuditEvent> = {}): AuditEvent {
   };
 }
 
-/** A webhook at `url` that wants `token.revoked`, unless told otherwise. */
+/** A webhook at `url`, by default subscribed to `token.revoked`. */
 export function webhookOf(url: string, fields: Partial<WebhookSettings> = {}): WebhookSettings {
   return { name: "siem", url, events: ["token.revoked"], active: true, secret: [SECRET], ...fields };
 }
@@ -49,20 +49,19 @@ export function projectOf(...webhooks: readonly WebhookSettings[]): WebhookProje
   return { id: 7, name: "Support", uuid: PROJECT_UUID, webhooks };
 }
 
-export interface Office {
+export interface DispatcherSetup {
   readonly clock: VirtualClock;
   readonly store: StateStore;
   readonly trail: AuditTrail;
-  readonly webhooks: Webhooks;
-  readonly deliveries: DeliveryLog;
+  readonly webhooks: WebhookDispatcher;
   readonly metrics: GatewayMetrics;
-  /** Lines that were logged. */
+  /** Logged lines. */
   readonly lines: string[];
 }
 
-/** Everything from an event to its delivery, put together as the gateway does it. Loopback is let through. */
-export function openOffice(closer: Closer): Office {
-  // As late as it is: a receiver of Standard Webhooks looks at its own clock.
+/** Everything from an event to its delivery, assembled as the gateway does it. */
+export function startDispatcher(closer: Closer): DispatcherSetup {
+  // The current time, since a receiver of Standard Webhooks compares it with its own clock.
   const clock = virtualClock(Date.now());
   const random = countingRandom();
   const lines: string[] = [];
@@ -70,17 +69,14 @@ export function openOffice(closer: Closer): Office {
   const metrics = createMetrics();
   const store = memoryStore({ clock, random, maxSessions: 10 });
   const trail = createAuditTrail({ store, clock, random, log });
-  const deliveries = new DeliveryLog();
-  const out = guardedPost({ clock, allow: ["127.0.0.0/8"] });
   const count = deliveryMetrics(metrics, () => webhooks.waiting);
-  const webhooks = new Webhooks({ clock, random, log, count, deliveries, post: out.post });
+  const webhooks = new WebhookDispatcher({ clock, random, log, count });
   trail.onRecord((record) => webhooks.notify(record));
   closer.after(async () => {
     await webhooks.drain(0);
-    out.close();
     metrics.close();
   });
-  return { clock, store, trail, webhooks, deliveries, metrics, lines };
+  return { clock, store, trail, webhooks, metrics, lines };
 }
 
 /** Plays `204`. */
@@ -97,8 +93,8 @@ export async function receiver(closer: Closer, ...answers: readonly ScriptedAnsw
 }
 
 /** Oldest first. */
-export function deliveriesOf({ deliveries }: Office, webhook = "siem"): readonly DeliveryRecord[] {
-  return [...deliveries.query({ webhook, limit: 20_000 })].reverse();
+export function deliveriesOf({ webhooks }: DispatcherSetup, webhook = "siem"): readonly DeliveryRecord[] {
+  return [...webhooks.query({ webhook, limit: 20_000 })].reverse();
 }
 
 export const HAS_OPENSSL = spawnSync("openssl", ["version"]).status === 0;
