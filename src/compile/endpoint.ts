@@ -2,7 +2,7 @@
 import { uuidV5 } from "../base/ids.ts";
 import type { AliasConfig, EndpointConfig, GuardrailUse, ProjectConfig, StageUse } from "../config/model.ts";
 import { guardrailHooks } from "../guardrails/guardrail.ts";
-import { DeadlineError } from "../guardrails/judge.ts";
+import { DeadlineError } from "../guardrails/verdict.ts";
 import type { GuardrailPlugin, Stage, StagePlugin } from "../plugin/contract.ts";
 import type { EndpointRef } from "../plugin/exchange.ts";
 import type { Guardrail, Hooks, Host, MaybePromise } from "../plugin/index.ts";

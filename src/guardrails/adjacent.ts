@@ -1,20 +1,20 @@
 /**
- * The seams between adjacent texts of one role: the end of what precedes a text and its beginning, as one text, so that
- * a phrase split over two messages or parts is found. For guardrails with `joinsTexts`.
+ * Joins adjacent texts of one role: the end of the preceding texts and the beginning of the next one, judged as one text,
+ * so that a phrase split over two messages or parts is found. For guardrails with `joinsTexts`.
  */
 import type { Role } from "../plugin/chat.ts";
 import type { Guardrail } from "../plugin/index.ts";
 import type { JudgedText } from "./texts.ts";
 
-/** Judged on each side of a seam where a guardrail needs whole texts. */
+/** Characters on each side of a seam for guardrails that need whole texts. */
 const SIDE_CHARACTERS_MAX = 8192;
 
 export class AdjacentTexts {
   readonly #sideCharacters: number;
   #role: Role | undefined;
-  /** End of the texts of the role before `#last`. */
+  /** End of the role's texts before `#last`. */
   #before = "";
-  /** Newest text of the role: joined with those before it only when another one follows, which most calls do not have. */
+  /** Newest text of the role. Joined with `#before` only when another text follows, which is rare. */
   #last = "";
 
   constructor({ window }: Guardrail) {
@@ -22,13 +22,13 @@ export class AdjacentTexts {
     this.#sideCharacters = Math.min(Math.max(1, longest), SIDE_CHARACTERS_MAX);
   }
 
-  /** A message begins. Another role than before ends the row. */
+  /** A message begins. A change of role ends the sequence. */
   enter(role: Role): void {
     if (role !== this.#role) this.forget();
     this.#role = role;
   }
 
-  /** The seam between the texts before this one and this one; undefined: there is none. */
+  /** The seam between the preceding texts and this one; undefined: there is none. */
   seam(next: JudgedText): JudgedText | undefined {
     if (next.isMessageText !== true) return undefined;
     const before = this.#textsBefore();
@@ -38,7 +38,7 @@ export class AdjacentTexts {
     const beginning = beginningOf(next.text, this.#sideCharacters);
     if (beginning === "") return undefined;
     const joined = `${before}\n${beginning}`;
-    // Edits would have to be split between two messages: what is masked is masked in each of them alone.
+    // Only blocks count: an edit would have to be split between two messages.
     return {
       source: joined,
       text: joined,
@@ -47,21 +47,21 @@ export class AdjacentTexts {
     };
   }
 
-  /** Of several short messages each is part of the seam. */
+  /** Several short messages can be part of one seam. */
   #textsBefore(): string {
     if (this.#before === "" && this.#last === "") return "";
     const all = this.#before === "" ? this.#last : `${this.#before}\n${this.#last}`;
     return endOf(all, this.#sideCharacters);
   }
 
-  /** The last text does not go on: nothing is joined with it. */
+  /** The last text was withheld: nothing is joined with it. */
   forget(): void {
     this.#before = "";
     this.#last = "";
   }
 }
 
-/** A cut word could read as another one: it is left out. Longer rows without a space have no words to cut. */
+/** A cut word could read as another word, so it is dropped. Longer runs without a space are cut anywhere. */
 const WORD_CHARACTERS_MAX = 64;
 
 function endOf(text: string, characters: number): string {

@@ -1,12 +1,13 @@
-/** Takes a guardrail through a whole answer: its text, what its tool calls ask, and the other answers of the same call. */
+/** Guards a whole answer: its text, the arguments of its tool calls, and the alternative answers of the same call. */
 import type { ToolCall } from "../plugin/chat.ts";
 import type { ChatResult, Exchange, GatewayError, MaybePromise, TextAbout } from "../plugin/index.ts";
 import { andThen, isGatewayError, reject } from "../plugin/index.ts";
-import { spokenArguments } from "./arguments.ts";
 import { edited } from "./edits.ts";
-import { type GuardContext, JUDGED_CHARACTERS_MAX, judge } from "./judge.ts";
+import { readJsonText } from "./json-text.ts";
+import { JUDGED_CHARACTERS_MAX, judge } from "./judge.ts";
+import type { GuardContext } from "./verdict.ts";
 
-/** A whole answer, and after it the others where several were asked for. */
+/** Guards the answer, then the alternatives where the call asked for several. */
 export function guardAnswer(
   context: GuardContext,
   x: Exchange,
@@ -14,12 +15,12 @@ export function guardAnswer(
 ): MaybePromise<ChatResult | GatewayError> {
   const tooLong = answerTooLong(context, charactersIn(result));
   if (tooLong !== undefined) return context.use.shadow ? result : tooLong;
-  return andThen(guardSaid(context, x, result), (guarded) => {
+  return andThen(guardOne(context, x, result), (guarded) => {
     return isGatewayError(guarded) || guarded.more === undefined ? guarded : guardMore(context, x, guarded);
   });
 }
 
-/** A refusal when a call's answer is longer than guardrails may be given; see `server.max_judged_characters`. */
+/** Refuses an answer longer than `server.max_judged_characters`. */
 export function answerTooLong(
   { judgedCharactersMax: max = JUDGED_CHARACTERS_MAX }: GuardContext,
   n: number,
@@ -46,15 +47,15 @@ function guardMore(
   const more = result.more ?? [];
   const one = more[from];
   if (one === undefined) return result;
-  return andThen(guardSaid(context, x, one), (guarded) => {
+  return andThen(guardOne(context, x, one), (guarded) => {
     if (isGatewayError(guarded)) return guarded;
     const next = guarded === one ? result : { ...result, more: more.toSpliced(from, 1, guarded) };
     return guardMore(context, x, next, from + 1);
   });
 }
 
-/** The text of one answer, then the arguments of its tool calls. The same object when nothing is to be changed. */
-function guardSaid<T extends Pick<ChatResult, "content" | "toolCalls">>(
+/** Guards the text of one answer, then the arguments of its tool calls. Returns the same object when nothing changes. */
+function guardOne<T extends Pick<ChatResult, "content" | "toolCalls">>(
   context: GuardContext,
   x: Exchange,
   result: T,
@@ -72,13 +73,13 @@ function guardSaid<T extends Pick<ChatResult, "content" | "toolCalls">>(
   });
 }
 
-/** Tool calls of an answer, and the characters of the answer before them. */
+/** Tool calls of an answer, and the number of its characters before them. */
 interface AnswerCalls {
   readonly calls: readonly ToolCall[];
   readonly characters: number;
 }
 
-/** Judges the arguments of each tool call whole. The list itself when nothing is to be changed. */
+/** Judges the arguments of each tool call whole. Returns the same list when nothing changes. */
 export function guardCalls(
   context: GuardContext,
   x: Exchange,
@@ -87,15 +88,15 @@ export function guardCalls(
 ): MaybePromise<readonly ToolCall[] | GatewayError> {
   const call = calls[from];
   if (call === undefined) return calls;
-  const spoken = spokenArguments(call.arguments);
+  const json = readJsonText(call.arguments);
   const total = characters + call.arguments.length;
-  if (spoken.text === "") return guardCalls(context, x, { calls, characters: total }, from + 1);
-  return andThen(judge(context, spoken.text, aboutAnswer(x, total)), (judgement) => {
+  if (json.text === "") return guardCalls(context, x, { calls, characters: total }, from + 1);
+  return andThen(judge(context, json.text, aboutAnswer(x, total)), (judgement) => {
     if (isGatewayError(judgement)) return judgement;
     const guarded =
       judgement.length === 0
         ? calls
-        : calls.toSpliced(from, 1, { ...call, arguments: spoken.edited(judgement) });
+        : calls.toSpliced(from, 1, { ...call, arguments: json.withEdits(judgement) });
     return guardCalls(context, x, { calls: guarded, characters: total }, from + 1);
   });
 }

@@ -1,4 +1,4 @@
-/** Carries out what guardrails say of a text: replaces spans of it, all at once or as far as a piece of it settles them. */
+/** Applies edits to a text: all at once, or as far as a piece of the text settles them. */
 import type { Edit } from "../plugin/index.ts";
 
 /** The text with its spans replaced. `edits`: ascending, not overlapping. */
@@ -15,15 +15,15 @@ export function edited(text: string, edits: readonly Edit[]): string {
 /** A judged piece of a longer text. */
 export interface Piece {
   readonly text: string;
-  /** What precedes it is settled already. */
+  /** Everything before it is already settled. */
   readonly from: number;
-  /** What follows it may still become part of a match. */
+  /** Everything after it may still become part of a match. */
   readonly to: number;
   /** More text follows the piece. */
   readonly partial: boolean;
 }
 
-/** The edits that no further text can change, and up to where the piece is settled by them. */
+/** The edits that no further text can change, and the offset up to which the piece is settled. */
 export function settledEdits(
   edits: readonly Edit[],
   { text, from, to, partial }: Piece,
@@ -33,7 +33,7 @@ export function settledEdits(
   for (const edit of edits) {
     const isInsertion = edit.start === edit.end;
     if (edit.end < from || (edit.end === from && !isInsertion)) continue;
-    // A match that the cut would split may still grow: it waits whole.
+    // A match that the cut would split may still grow: it is held back whole.
     if (edit.end > settled && edit.start < settled) settled = Math.max(from, edit.start);
     if (edit.start >= settled && (partial || !isInsertion)) break;
     inside.push({ ...edit, start: Math.max(edit.start, from) });
@@ -45,15 +45,15 @@ export function settledEdits(
 const WORD_UNIT = /[\p{L}\p{M}\p{N}\p{Cs}_]/u;
 
 /**
- * Settled text is judged again as context of what follows: it must not begin inside a word, whose other end would be
- * taken for a word. Returns the first place from `start` on that does not.
+ * Settled text is judged again as left context. It must not begin inside a word, since the rest of a word could read as
+ * another word. Returns the first offset from `start` on that is not inside a word.
  */
 export function wholeWordsFrom(text: string, start: number, end: number): number {
   const isWord = (at: number): boolean => WORD_UNIT.test(text[at] ?? "");
   if (start === 0 || !isWord(start - 1)) return start;
   let at = start;
   while (at < end && isWord(at)) at++;
-  // One word longer than any match, so that no match ends exactly at its end.
+  // A word longer than any match: no match ends exactly at its end.
   return at === end ? start : at;
 }
 

@@ -1,24 +1,24 @@
-/** Makes hooks out of a guardrail: one `judge` guards what comes in, whole answers, and streams. */
+/** Turns a guardrail into hooks: one `judge` guards requests, whole answers and streams. */
 import type { GuardrailRun } from "../plugin/exchange.ts";
 import type { Exchange, Hooks } from "../plugin/index.ts";
 import { guardAnswer } from "./answer.ts";
 import { inputGuard } from "./input.ts";
-import type { GuardContext } from "./judge.ts";
 import { GuardedStream } from "./stream.ts";
+import type { GuardContext } from "./verdict.ts";
 
 export function guardrailHooks(context: GuardContext): Hooks {
   const { on } = context.use;
   const guardInput = inputGuard(context);
   const request: Hooks["request"] = (x) => {
-    noteRun(context, x, "input");
+    recordRun(context, x, "input");
     return guardInput(x);
   };
   const response: Hooks["response"] = (x, result) => {
-    noteRun(context, x, "output");
+    recordRun(context, x, "output");
     return guardAnswer(context, x, result);
   };
   const stream: Hooks["stream"] = (x) => {
-    noteRun(context, x, "output");
+    recordRun(context, x, "output");
     return new GuardedStream(context, x);
   };
   return {
@@ -29,8 +29,8 @@ export function guardrailHooks(context: GuardContext): Hooks {
   };
 }
 
-/** For the log: that it passed is told apart from that it was not there. */
-function noteRun({ name }: GuardContext, x: Exchange, side: GuardrailRun["side"]): void {
-  // The gateway's own calls keep a list; a plugin sees it read-only.
+/** For the log, which tells a guardrail that passed from one that did not run. */
+function recordRun({ name }: GuardContext, x: Exchange, side: GuardrailRun["side"]): void {
+  // Read-only for plugins; the gateway's own exchange holds a mutable list.
   (x.guardrails as GuardrailRun[] | undefined)?.push({ guardrail: name, side });
 }

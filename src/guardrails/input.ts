@@ -1,6 +1,6 @@
 /**
- * Takes a guardrail through all that a request says: every message of the roles it judges, then everything beside the
- * messages. Texts judged in earlier turns of the conversation are not judged again.
+ * Guards a request: every message of the roles that the guardrail judges, then everything outside the messages. Texts
+ * judged in earlier turns of the conversation are not judged again.
  */
 import type { Role } from "../plugin/chat.ts";
 import type { Exchange, GatewayError, MaybePromise, Message, TextAbout, Verdict } from "../plugin/index.ts";
@@ -13,36 +13,36 @@ import {
   reject,
 } from "../plugin/index.ts";
 import { AdjacentTexts } from "./adjacent.ts";
-import { carryOut, Failure, type GuardContext, JUDGED_CHARACTERS_MAX, judge, verdictOn } from "./judge.ts";
-import { recall, remember, verdictKey } from "./memory.ts";
-import { Pace } from "./pace.ts";
-import { requestCharacters, requestTexts } from "./request.ts";
-import { type JudgedText, MessageDraft } from "./texts.ts";
+import { applyVerdict, JUDGED_CHARACTERS_MAX, judge, verdictOn } from "./judge.ts";
+import { Pace } from "./pieces.ts";
+import { type JudgedText, MessageDraft, requestCharacters, requestTexts } from "./texts.ts";
+import { Failure, type GuardContext } from "./verdict.ts";
+import { cachedVerdict, cacheVerdict, verdictKey } from "./verdict-cache.ts";
 
-/** Shorter requests are judged without looking at the clock. */
+/** Shorter requests are judged without reading the clock. */
 const PACED_CHARACTERS = 8192;
 const PACED_MESSAGES = 256;
 
 /** Judges requests for one use of a guardrail. */
-export type InputGuard = (x: Exchange) => MaybePromise<GatewayError | undefined>;
+type InputGuard = (x: Exchange) => MaybePromise<GatewayError | undefined>;
 
 const DEFAULT_ROLES: readonly Role[] = ["user", "tool"];
 
-let policies = 0;
+let uses = 0;
 
 export function inputGuard(context: GuardContext): InputGuard {
-  const policy = ++policies;
+  const useId = ++uses;
   const { guardrail, use, judgedCharactersMax: max = JUDGED_CHARACTERS_MAX } = context;
   return (x) => {
     const characters = x.messages === x.received ? x.receivedCharacters : charactersOf(x.messages);
     const judged = characters + requestCharacters(x.options);
     if (judged > max) return use.shadow ? undefined : reject("length_blocked", { n: judged, max });
     if (guardrail.subject === "call") return guardCall(context, x, characters);
-    return new InputRun(context, x, { policy, characters }).run();
+    return new InputRun(context, x, { useId, characters }).run();
   };
 }
 
-/** One question, whatever the texts are. */
+/** For `subject: call`: judged once, with the first message as the text. */
 function guardCall(
   context: GuardContext,
   x: Exchange,
@@ -63,7 +63,7 @@ function guardCall(
   return isPromise(judgement) ? judgement.then(refusalOf) : refusalOf(judgement);
 }
 
-/** One text on its way: where it came from decides what a remembered verdict means. */
+/** A text to judge. Its origin decides what a cached verdict means. */
 interface Candidate {
   readonly text: JudgedText;
   readonly about: TextAbout;
@@ -74,12 +74,12 @@ interface Candidate {
 class InputRun {
   readonly #context: GuardContext;
   readonly #x: Exchange;
-  readonly #policy: number;
+  readonly #useId: number;
   readonly #characters: number;
   readonly #pace: Pace | undefined;
-  readonly #remembers: boolean;
+  readonly #usesCache: boolean;
   #owner: string | undefined;
-  /** The list under way, once an edit has made one. */
+  /** A mutable copy of the messages, once an edit needed one. */
   #messages: Message[] | undefined;
   #message = -1;
   #draft: MessageDraft | undefined;
@@ -88,33 +88,33 @@ class InputRun {
   #text = 0;
   #inOptions = false;
   readonly #adjacent: AdjacentTexts | undefined;
-  /** Judged after the text that it ends in. */
+  /** Judged after the text that it ends with. */
   #seam: JudgedText | undefined;
 
   constructor(
     context: GuardContext,
     x: Exchange,
-    { policy, characters }: { readonly policy: number; readonly characters: number },
+    { useId, characters }: { readonly useId: number; readonly characters: number },
   ) {
     this.#context = context;
     this.#x = x;
-    this.#policy = policy;
+    this.#useId = useId;
     this.#characters = characters;
     const isLong = characters > PACED_CHARACTERS || x.messages.length > PACED_MESSAGES;
     this.#pace = isLong ? new Pace(context.clock) : undefined;
     this.#adjacent = context.guardrail.joinsTexts ? new AdjacentTexts(context.guardrail) : undefined;
     // Only a client that keeps its transcript sends a text again.
     const keepsTranscript = Array.isArray(x.body["messages"]);
-    this.#remembers = keepsTranscript && context.guardrail.cacheable !== false;
+    this.#usesCache = keepsTranscript && context.guardrail.cacheable !== false;
   }
 
-  /** Synchronous until the guardrail answers with a promise or other calls must have their turn. */
+  /** Synchronous until the guardrail returns a promise or the pace requires a yield. */
   run(): MaybePromise<GatewayError | undefined> {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const refusal = this.#judge(next);
       if (isPromise(refusal)) return refusal.then((settled) => settled ?? this.#resume());
       if (refusal !== undefined) return refusal;
-      if (this.#pace?.due) return this.#pace.turn().then(() => this.#resume());
+      if (this.#pace?.due) return this.#pace.yield().then(() => this.#resume());
     }
     return undefined;
   }
@@ -148,7 +148,7 @@ class InputRun {
     };
   }
 
-  /** Puts the edited message into the list, which is copied once. */
+  /** Stores the edited message in the list, which is copied once. */
   #leaveMessage(): void {
     const message = this.#draft?.finished();
     this.#draft = undefined;
@@ -174,7 +174,7 @@ class InputRun {
     return true;
   }
 
-  /** What a client says that the assistant said is the client's word. */
+  /** Assistant messages of a request are written by the client and count as its text. */
   #judgesRole(role: Role): boolean {
     const { roles = DEFAULT_ROLES } = this.#context.use;
     return roles.includes(role === "assistant" ? "user" : role);
@@ -189,29 +189,29 @@ class InputRun {
 
   #judge(candidate: Candidate): MaybePromise<GatewayError | undefined> {
     const { text, about, part } = candidate;
-    if (!this.#remembers) return this.#ask(candidate, undefined);
+    if (!this.#usesCache) return this.#ask(candidate, undefined);
     this.#owner ??= conversationOwner(this.#x);
-    const scope = { policy: this.#policy, owner: this.#owner };
+    const scope = { useId: this.#useId, owner: this.#owner };
     const key = verdictKey(scope, part === "definition" ? part : about.role, text.source);
-    const remembered = part === "turn" ? undefined : recall(key);
-    if (remembered === undefined) return this.#ask(candidate, key);
-    return this.#repeat(candidate, remembered.verdict);
+    const cached = part === "turn" ? undefined : cachedVerdict(key);
+    if (cached === undefined) return this.#ask(candidate, key);
+    return this.#repeat(candidate, cached.verdict);
   }
 
   #ask(candidate: Candidate, key: string | undefined): MaybePromise<GatewayError | undefined> {
     const { text, about } = candidate;
     const judged = text.text;
     const settle = (verdict: Verdict | Failure): GatewayError | undefined => {
-      if (key !== undefined && !(verdict instanceof Failure)) remember(key, verdict);
-      return this.#carryOut(candidate, judged, verdict);
+      if (key !== undefined && !(verdict instanceof Failure)) cacheVerdict(key, verdict);
+      return this.#apply(candidate, judged, verdict);
     };
     const verdict = verdictOn(this.#context, judged, about, this.#pace);
     return isPromise(verdict) ? verdict.then(settle) : settle(verdict);
   }
 
   /**
-   * A text of an earlier turn has its verdict. One that was blocked then does not block the conversation for good, and
-   * does not reach the provider either: it is replaced by a notice.
+   * Repeats the verdict of an earlier turn. A text that was blocked then must not block the whole conversation, nor reach
+   * the provider: it is replaced by a notice.
    */
   #repeat(candidate: Candidate, verdict: Verdict): GatewayError | undefined {
     if (verdict === undefined || this.#context.use.shadow) return undefined;
@@ -221,16 +221,12 @@ class InputRun {
       candidate.text.withhold(`[Removed: blocked by guardrail '${this.#context.name}']`);
       return undefined;
     }
-    return this.#carryOut(candidate, candidate.text.text, verdict);
+    return this.#apply(candidate, candidate.text.text, verdict);
   }
 
-  #carryOut(
-    { text, about }: Candidate,
-    judged: string,
-    verdict: Verdict | Failure,
-  ): GatewayError | undefined {
+  #apply({ text, about }: Candidate, judged: string, verdict: Verdict | Failure): GatewayError | undefined {
     if (verdict === undefined) return undefined;
-    const judgement = carryOut(this.#context, judged, about, verdict);
+    const judgement = applyVerdict(this.#context, judged, about, verdict);
     if (isGatewayError(judgement)) return judgement;
     return judgement.length === 0 ? undefined : text.edit(judgement);
   }

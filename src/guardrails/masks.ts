@@ -1,19 +1,19 @@
 /**
- * Masks that are taken off again: what `restore` replaced on the way in is put back into the answer, for the client
- * alone. The model, the log, the store and conversations keep the masks. Lives as long as its call.
+ * Restores masked originals: what `restore` replaced in the request is put back into the answer that the client
+ * receives. The model, the log, the store and conversations keep the masks. Lives as long as its call.
  */
 import type { Delivery } from "../plugin/exchange.ts";
 import type { Edit, Exchange } from "../plugin/index.ts";
 import { slot } from "../plugin/index.ts";
 
-/** Originals kept of one call; what is masked beyond them stays masked. */
+/** Originals kept per call; further ones stay masked. */
 const MASKS_MAX = 1000;
 /** Longest original kept, in UTF-16 code units. */
 const ORIGINAL_MAX = 1000;
 
 const masksOf = slot<Masks>("masks");
 
-/** The same edits with numbered masks, each of which stands for one original: `[EMAIL]` becomes `[EMAIL_1]`. */
+/** The same edits with numbered masks, one per original: `[EMAIL]` becomes `[EMAIL_1]`. */
 export function restorable(x: Exchange, text: string, edits: readonly Edit[]): readonly Edit[] {
   let masks = masksOf.get(x);
   if (masks === undefined) {
@@ -28,8 +28,8 @@ export function restorable(x: Exchange, text: string, edits: readonly Edit[]): r
 }
 
 /**
- * One, but in a conversation that goes on: the masks of its earlier turns stand in its history, and nobody knows their
- * originals any more. Numbers that begin anywhere do not meet them.
+ * 1, except in a resumed conversation: its history contains masks of earlier turns, whose originals are no longer known.
+ * A start derived from the request id avoids reusing their numbers.
  */
 function firstNumber(x: Exchange): number {
   if (x.body["session_id"] === undefined) return 1;
@@ -60,14 +60,14 @@ class Masks {
   }
 }
 
-/** Puts originals back into an answer that comes whole or in pieces. */
+/** Puts originals back into an answer that arrives whole or in pieces. */
 class Unmasking implements Delivery {
   readonly #masks: Masks;
   #pattern: RegExp | undefined;
-  /** What a mask may begin with. */
-  readonly #beginnings = new Set<string>();
+  /** All proper prefixes of masks. */
+  readonly #prefixes = new Set<string>();
   #longest = 0;
-  /** Held back by channel: the beginning of what may become a mask. */
+  /** Held back per channel (text, or a tool call): the prefix of a possible mask. */
   readonly #held = new Map<number | undefined, string>();
 
   constructor(masks: Masks) {
@@ -79,11 +79,11 @@ class Unmasking implements Delivery {
     const text = (this.#held.get(call) ?? "") + piece;
     let whole = text.length;
     for (let at = Math.max(0, text.length - this.#longest + 1); at < text.length; at++) {
-      if (!this.#beginnings.has(text.slice(at))) continue;
+      if (!this.#prefixes.has(text.slice(at))) continue;
       whole = at;
       break;
     }
-    // A mask that is there in full may hold the beginning of another one.
+    // A complete mask may contain the prefix of another one.
     let end = 0;
     const restored = text.replace(pattern, (mask: string, at: number) => {
       if (at >= whole) return mask;
@@ -112,12 +112,12 @@ class Unmasking implements Delivery {
     return call === undefined ? original : JSON.stringify(original).slice(1, -1);
   }
 
-  /** When the answer begins: no mask is added any more. */
+  /** Called when the answer begins: no more masks are added. */
   #prepare(): RegExp {
     const masks = [...this.#masks.originals.keys()].sort((a, b) => b.length - a.length);
     this.#longest = masks[0]?.length ?? 0;
     for (const mask of masks) {
-      for (let length = 1; length < mask.length; length++) this.#beginnings.add(mask.slice(0, length));
+      for (let length = 1; length < mask.length; length++) this.#prefixes.add(mask.slice(0, length));
     }
     const sources = masks.map((mask) => mask.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
     return new RegExp(sources.length === 0 ? "(?!)" : sources.join("|"), "g");

@@ -1,20 +1,48 @@
 /**
- * Judges a long text in pieces, so that no run of the guardrail blocks other calls for longer than a few milliseconds
- * and `timeout_ms` holds for a synchronous guardrail too. Pieces overlap by the guardrail's window, as on a stream.
+ * Judges a long text in pieces, so that a guardrail blocks the event loop for a few milliseconds at most and
+ * `timeout_ms` applies to a synchronous guardrail too. Pieces overlap by the guardrail's window, as on a stream.
  */
-import type { Edit, MaybePromise, TextAbout, Verdict } from "../plugin/index.ts";
+import type { Clock, Edit, MaybePromise, TextAbout, Verdict } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
 import { settledEdits, wholeWordsFrom } from "./edits.ts";
-import { ask, DeadlineError, Failure, type GuardContext } from "./judge.ts";
-import { Pace } from "./pace.ts";
+import { ask, DeadlineError, Failure, type GuardContext } from "./verdict.ts";
 
-/** Different reasons kept of one text, for the log. */
+/** Longest run without yielding. A piece takes up to 5 ms, so the run ends one piece early. */
+const RUN_MS = 3;
+
+/** Decides when judging must yield to the event loop. */
+export class Pace {
+  readonly #clock: Clock;
+  #sinceMs: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#sinceMs = clock.monotonicMs();
+  }
+
+  /** The current run has lasted long enough. */
+  get due(): boolean {
+    return this.#clock.monotonicMs() - this.#sinceMs >= RUN_MS;
+  }
+
+  /** Resolves after pending I/O has been processed; a new run begins then. */
+  yield(): Promise<void> {
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        this.#sinceMs = this.#clock.monotonicMs();
+        resolve();
+      });
+    });
+  }
+}
+
+/** Distinct reasons kept for one text, for the log. */
 const REASONS_MAX = 10;
 
 interface PieceSize {
   readonly slice: number;
   readonly window: number;
-  /** Shared with other texts of the call; undefined: a run begins with this text. */
+  /** Shared with other texts of the call; undefined: this text starts a run of its own. */
   readonly pace: Pace | undefined;
 }
 
@@ -38,9 +66,9 @@ class PieceRun {
   readonly #edits: Edit[] = [];
   readonly #reasons = new Set<string>();
   #restore = false;
-  /** Everything before this place is settled. */
+  /** Everything before this offset is settled. */
   #done = 0;
-  /** Where the next piece begins; before `#done`, so that a match there is seen with what precedes it. */
+  /** Start of the next piece; before `#done`, so that a match there is seen with its left context. */
   #from = 0;
   #reach: number;
 
@@ -68,7 +96,7 @@ class PieceRun {
       }
       const outcome = this.#take(piece, verdict);
       if (outcome !== undefined) return outcome.verdict;
-      if (this.#pace.due) return this.#pace.turn().then(() => this.run());
+      if (this.#pace.due) return this.#pace.yield().then(() => this.run());
     }
   }
 
@@ -77,7 +105,7 @@ class PieceRun {
     return { ...this.#about, partial: partial || end < this.#text.length, offset: offset + this.#from };
   }
 
-  /** Takes what one piece settles. undefined: there is more to judge. */
+  /** Collects what one piece settles. undefined: there is more to judge. */
   #take(piece: string, verdict: Verdict | Failure): { readonly verdict: Verdict | Failure } | undefined {
     if (verdict instanceof Failure || verdict?.verdict === "block") return { verdict };
     if (this.#about.exchange.ended) return { verdict: undefined };
@@ -104,7 +132,7 @@ class PieceRun {
     return undefined;
   }
 
-  /** A match longer than the window settles nothing: then the next piece is twice as long. */
+  /** A match longer than the window settles nothing; the next piece is then twice as long. */
   #advance(piece: string, to: number): void {
     const done = this.#from + to;
     this.#reach = done > this.#done ? this.#slice : this.#reach * 2;

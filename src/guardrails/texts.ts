@@ -1,27 +1,28 @@
 /**
- * The texts of one message that guardrails judge, and how edits get back into it: content, parts, arguments of tool
- * calls, addresses of images, names and contents of files. Images, sound and binary documents are not read.
+ * The texts of a request that guardrails judge, and how edits are applied to it. Of a message: content, parts, arguments
+ * of tool calls, image URLs, names and contents of text files. Outside the messages: tool definitions, schemas and every
+ * other string or number a client can write into OpenAI's request. Images, audio and binary documents are not read.
  */
-import type { FilePart, ToolCall } from "../plugin/chat.ts";
-import type { ContentPart, Edit, GatewayError, Message } from "../plugin/index.ts";
+import type { FilePart, JsonMembers, Tool, ToolCall } from "../plugin/chat.ts";
+import type { CallOptions, ContentPart, Edit, Exchange, GatewayError, Message } from "../plugin/index.ts";
 import { reject } from "../plugin/index.ts";
-import { type SpokenArguments, spokenArguments } from "./arguments.ts";
 import { edited } from "./edits.ts";
+import { type JsonText, readJsonText } from "./json-text.ts";
 
-/** One text of a call, and what can be done about it. */
+/** One text of a call, and how to change it. */
 export interface JudgedText {
-  /** What the text is made from: equal sources have equal texts. Its hash names the verdict. */
+  /** What the text is read from: equal sources have equal texts. Its hash is the verdict's cache key. */
   readonly source: string;
   readonly text: string;
-  /** Content of a message as a person writes it: reads on in the next one. Not names, arguments, addresses, files. */
+  /** Prose that may continue in the next message. Not names, arguments, URLs, files. */
   readonly isMessageText?: boolean;
-  /** Replaces spans of it; a refusal where that is not possible. */
+  /** Replaces spans; returns a refusal where that is not possible. */
   edit(edits: readonly Edit[]): GatewayError | undefined;
-  /** Puts a notice in its place. */
+  /** Replaces the text with a notice. */
   withhold(notice: string): void;
 }
 
-/** A message being judged: edits are collected and make one new message, so that many edits take linear time. */
+/** A message being judged. Edits are collected into one new message, so that many edits take linear time. */
 export class MessageDraft {
   readonly #message: Message;
   readonly #at: string;
@@ -30,7 +31,7 @@ export class MessageDraft {
   #calls: ToolCall[] | undefined;
   #name: string | undefined;
 
-  /** `at`: where it stands in the request, for refusals. */
+  /** `at`: its path in the request, for refusals. */
   constructor(message: Message, at: string) {
     this.#message = message;
     this.#at = at;
@@ -60,7 +61,7 @@ export class MessageDraft {
     return texts;
   }
 
-  /** The message with what was edited; the same object when nothing was. */
+  /** The edited message; the same object when nothing was edited. */
   finished(): Message {
     const message = this.#message;
     const content = this.#content ?? this.#parts ?? message.content;
@@ -77,13 +78,13 @@ export class MessageDraft {
   #addPart(texts: JudgedText[], part: ContentPart, n: number): void {
     const put = (changed: Partial<ContentPart>): void => {
       this.#parts ??= typeof this.#message.content === "string" ? [] : [...this.#message.content];
-      // A part keeps its type: only members of its own are put in.
+      // A part keeps its type: only its own members are replaced.
       this.#parts[n] = { ...(this.#parts[n] ?? part), ...changed } as ContentPart;
     };
     const at = `${this.#at}.content[${n}]`;
     if (part.type === "text") texts.push(messageText(part.text, (text) => put({ text })));
-    else if (part.type === "image" && isAddress(part.url)) {
-      texts.push(addressText(part.url, `${at}.image_url.url`, (url) => put({ url })));
+    else if (part.type === "image" && isWebUrl(part.url)) {
+      texts.push(urlText(part.url, `${at}.image_url.url`, (url) => put({ url })));
     } else if (part.type === "file") addFile(texts, part, put);
   }
 
@@ -96,8 +97,8 @@ export class MessageDraft {
   }
 }
 
-/** A text that is judged as it stands. */
-export function plainText(source: string, put: (text: string) => void): JudgedText {
+/** A text that is judged verbatim. */
+function plainText(source: string, put: (text: string) => void): JudgedText {
   return new PlainText(source, put, false);
 }
 
@@ -105,7 +106,7 @@ function messageText(source: string, put: (text: string) => void): JudgedText {
   return new PlainText(source, put, true);
 }
 
-/** A class, since each guardrail makes one for each text of a call: spreading an object costs ten times as much. */
+/** A class, because one is created per guardrail and text: spreading an object costs ten times as much. */
 class PlainText implements JudgedText {
   readonly source: string;
   readonly text: string;
@@ -129,39 +130,39 @@ class PlainText implements JudgedText {
   }
 }
 
-/** JSON, judged as what it says; read only when it has to be judged. */
-export function jsonText(
+/** JSON, judged by its keys and values; parsed only when it has to be judged. */
+function jsonText(
   source: string,
   put: (json: string) => GatewayError | undefined,
   withhold: (notice: string) => void,
 ): JudgedText {
-  let spoken: SpokenArguments | undefined;
-  const read = (): SpokenArguments => (spoken ??= spokenArguments(source));
+  let parsed: JsonText | undefined;
+  const read = (): JsonText => (parsed ??= readJsonText(source));
   return {
     source,
     get text() {
       return read().text;
     },
-    edit: (edits) => put(read().edited(edits)),
+    edit: (edits) => put(read().withEdits(edits)),
     withhold,
   };
 }
 
-function isAddress(url: string): boolean {
+function isWebUrl(url: string): boolean {
   return !/^data:/i.test(url);
 }
 
-/** Judged as it reads, without percent-encoding. An address with a mask in it leads nowhere: it is refused. */
-function addressText(url: string, field: string, put: (url: string) => void): JudgedText {
+/** Judged without percent-encoding. A URL cannot be masked without breaking it: an edit is a refusal. */
+function urlText(url: string, field: string, put: (url: string) => void): JudgedText {
   return {
     source: url,
-    text: decoded(url),
+    text: percentDecoded(url),
     edit: () => reject("forbidden_field", { field }),
     withhold: () => put("about:blank"),
   };
 }
 
-function decoded(url: string): string {
+function percentDecoded(url: string): string {
   try {
     return decodeURIComponent(url);
   } catch {
@@ -186,7 +187,98 @@ function addFile(
 const TEXT_FILE = /^data:(?:text\/|application\/(?:json|xml|yaml|x-yaml|javascript|x-ndjson|sql|rtf)[;,])/i;
 const HEAD_CHARACTERS_MAX = 200;
 
-/** What a model reads as text: it is judged as text. */
+/** A type that models read as text. */
 function isTextFile(head: string): boolean {
   return head.length <= HEAD_CHARACTERS_MAX && TEXT_FILE.test(head) && /;base64,$/i.test(head);
+}
+
+/** Numbers by token id; the surface has validated that there is nothing else. */
+const WITHOUT_TEXT: ReadonlySet<string> = new Set(["logit_bias"]);
+
+/** Members of CallOptions that can hold free text. */
+const OWN_TEXTS = ["toolChoice", "responseSchema", "schemaNamed", "stop", "user"] as const;
+
+/** Cached by options: every guardrail of a call reads the same ones. */
+const membersByOptions = new WeakMap<CallOptions, readonly JudgedMember[]>();
+
+/** Part of the options as JSON. */
+interface JudgedMember {
+  readonly field: string;
+  readonly json: string;
+  /** The options with this part replaced. */
+  replaced(options: CallOptions, json: unknown): CallOptions;
+}
+
+/** All texts outside the messages. Edits replace the options of the exchange. */
+export function requestTexts(x: Exchange): readonly JudgedText[] {
+  const { options } = x;
+  if (options === undefined) return [];
+  return membersOf(options).map(({ field, json, replaced }) => {
+    const put = (after: string): GatewayError | undefined => {
+      const value = parsedOrUndefined(after);
+      if (value === undefined || x.options === undefined) return reject("forbidden_field", { field });
+      x.options = replaced(x.options, value);
+      return undefined;
+    };
+    return jsonText(json, put, () => undefined);
+  });
+}
+
+/** UTF-16 code units of the options' texts. */
+export function requestCharacters(options: CallOptions | undefined): number {
+  if (options === undefined) return 0;
+  return membersOf(options).reduce((sum, { json }) => sum + json.length, 0);
+}
+
+function membersOf(options: CallOptions): readonly JudgedMember[] {
+  let members = membersByOptions.get(options);
+  if (members === undefined) {
+    members = [...toolMembers(options.tools ?? []), ...ownMembers(options), ...extraMembers(options.extra)];
+    membersByOptions.set(options, members);
+  }
+  return members;
+}
+
+/** Each definition separately, so that it is judged once however the list around it changes. */
+function toolMembers(tools: readonly Tool[]): JudgedMember[] {
+  return tools.map((tool, n) => ({
+    field: `tools[${n}]`,
+    json: JSON.stringify(tool),
+    // A definition keeps its shape: only texts inside it change.
+    replaced: (options, json) => ({ ...options, tools: (options.tools ?? []).with(n, json as Tool) }),
+  }));
+}
+
+function ownMembers(options: CallOptions): JudgedMember[] {
+  const own = OWN_TEXTS.filter((key) => options[key] !== undefined && typeof options[key] !== "boolean");
+  if (own.length === 0) return [];
+  const json = JSON.stringify(Object.fromEntries(own.map((key) => [key, options[key]])));
+  // As above: the same members, with other texts.
+  const replaced = (from: CallOptions, after: unknown): CallOptions => ({
+    ...from,
+    ...(after as CallOptions),
+  });
+  return [{ field: own.join(", "), json, replaced }];
+}
+
+function extraMembers(extra: JsonMembers = {}): JudgedMember[] {
+  return Object.entries(extra)
+    .filter(([name, value]) => !WITHOUT_TEXT.has(name) && typeof value !== "boolean")
+    .map(([name, value]) => ({
+      field: name,
+      json: JSON.stringify({ [name]: value }),
+      replaced: (options, json) => ({ ...options, extra: { ...options.extra, ...record(json) } }),
+    }));
+}
+
+function record(value: unknown): JsonMembers {
+  return typeof value === "object" && value !== null ? { ...value } : {};
+}
+
+function parsedOrUndefined(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
 }

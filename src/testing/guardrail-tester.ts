@@ -12,7 +12,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compileSchema } from "../base/json-schema.ts";
 import { guardrailHooks } from "../guardrails/guardrail.ts";
-import { WINDOW_MAX } from "../guardrails/window.ts";
+import { WINDOW_MAX } from "../guardrails/stream.ts";
 import type { Role } from "../plugin/chat.ts";
 import type { GuardrailPlugin } from "../plugin/contract.ts";
 import type { ChatResult, Guardrail, Hooks, Verdict } from "../plugin/index.ts";

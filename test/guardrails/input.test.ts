@@ -5,7 +5,7 @@ import contentLength from "../../plugins/content-length/index.ts";
 import keywordBlocklist from "../../plugins/keyword-blocklist/index.ts";
 import pii from "../../plugins/pii/index.ts";
 import { guardrailHooks } from "../../src/guardrails/guardrail.ts";
-import type { GuardContext } from "../../src/guardrails/judge.ts";
+import type { GuardContext } from "../../src/guardrails/verdict.ts";
 import type {
   CallOptions,
   Exchange,

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import keywordBlocklist from "../../plugins/keyword-blocklist/index.ts";
 import pii from "../../plugins/pii/index.ts";
 import { guardrailHooks } from "../../src/guardrails/guardrail.ts";
-import { HELD_MAX } from "../../src/guardrails/window.ts";
+import { HELD_MAX } from "../../src/guardrails/stream.ts";
 import type { ToolCallDelta } from "../../src/plugin/chat.ts";
 import type { ChatChunk, Exchange, Guardrail, Hooks, Verdict } from "../../src/plugin/index.ts";
 import { block, isGatewayError, refuse, replace, textChunk } from "../../src/plugin/index.ts";
