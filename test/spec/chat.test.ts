@@ -10,21 +10,7 @@ const hello = { message: "Hello" };
 const dispatch = { slug: "chat/completions" };
 
 verifies(
-  [
-    "chat.direct.route",
-    "chat.dispatcher.route",
-    "chat.dispatcher.same-shape",
-    "chat.answer.ok",
-    "chat.answer.id",
-    "chat.answer.model",
-    "chat.answer.content",
-    "chat.answer.finish-reason",
-    "chat.answer.usage",
-    "chat.answer.meta",
-    "chat.request.stream.default",
-    "provider.openai",
-    "provider.usage",
-  ],
+  ["chat.routes", "chat.answer.fields", "chat.request.stream.default"],
   "both routes answer with the chat response object and nothing else",
   async (t) => {
     const g = await startGateway(t);
@@ -85,7 +71,7 @@ verifies("chat.reserved", "the reserved paths are routes of their own", async (t
 });
 
 verifies(
-  ["chat.request.message", "chat.request.messages", "prompt.absent", "template.empty", "provider.key-sent"],
+  ["chat.request.messages", "prompt.absent", "provider.key-sent"],
   "messages reach the provider as they were sent",
   async (t) => {
     const g = await startGateway(t);
@@ -107,13 +93,7 @@ verifies(
 );
 
 verifies(
-  [
-    "prompt.system-first",
-    "prompt.order",
-    "template.wraps",
-    "template.last-user-only",
-    "template.every-place",
-  ],
+  ["prompt.system-first", "session.resumed", "template.wraps"],
   "the prompt comes first, and the template wraps the last user message alone, at every place",
   async (t) => {
     const g = await startGateway(t, {
@@ -148,12 +128,7 @@ verifies("template.one-pass", "what a user writes is never a template", async (t
 });
 
 verifies(
-  [
-    "chat.settings.temperature",
-    "chat.settings.top-p",
-    "chat.settings.max-output-tokens",
-    "chat.settings.unset",
-  ],
+  ["chat.settings.sent", "chat.settings.unset"],
   "the endpoint's settings go to the provider, and what is not set is not sent",
   async (t) => {
     const g = await startGateway(t, {
@@ -191,35 +166,31 @@ verifies("http.traceparent", "a trace goes on at the provider", async (t) => {
   assert.match(String(g.provider.last.headers["traceparent"]), new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`));
 });
 
-verifies(
-  ["listing.shape", "listing.inactive", "listing.order", "listing.uuid.derived", "listing.uuid.given"],
-  "the listing has every endpoint, in config order",
-  async (t) => {
-    const uuid = "0d4c6a1e-93f5-4d2b-b0a7-5c1f8e2d3a90";
-    const g = await startGateway(t, {
-      endpoints: [
-        echoEntry({ name: "Zebra crossing", uuid, is_active: false }),
-        echoEntry({ name: "Apple", slug: "an-apple", expose_as_mcp_tool: true }),
-      ],
-    });
-    const answer = await g.client.send(`/api/${PROJECT}/endpoints`, { method: "GET", token: TOKENS.admin });
-    assert.equal(answer.status, 200);
-    const entry = (name: string, slug: string, more = {}): unknown => ({
-      uuid: uuidV5(PROJECT, slug),
-      name,
-      slug,
-      is_active: true,
-      expose_as_mcp_tool: false,
-      ...more,
-    });
-    assert.deepEqual(answer.json, {
-      ok: true,
-      data: [
-        entry("Ask", "ask"),
-        entry("Zebra crossing", "zebra-crossing", { uuid, is_active: false }),
-        entry("Apple", "an-apple", { expose_as_mcp_tool: true }),
-      ],
-    });
-    assert.equal(at(answer.json, "data", 0, "uuid"), uuidV5(PROJECT, "ask"));
-  },
-);
+verifies(["listing.shape", "listing.uuid"], "the listing has every endpoint, in config order", async (t) => {
+  const uuid = "0d4c6a1e-93f5-4d2b-b0a7-5c1f8e2d3a90";
+  const g = await startGateway(t, {
+    endpoints: [
+      echoEntry({ name: "Zebra crossing", uuid, is_active: false }),
+      echoEntry({ name: "Apple", slug: "an-apple", expose_as_mcp_tool: true }),
+    ],
+  });
+  const answer = await g.client.send(`/api/${PROJECT}/endpoints`, { method: "GET", token: TOKENS.admin });
+  assert.equal(answer.status, 200);
+  const entry = (name: string, slug: string, more = {}): unknown => ({
+    uuid: uuidV5(PROJECT, slug),
+    name,
+    slug,
+    is_active: true,
+    expose_as_mcp_tool: false,
+    ...more,
+  });
+  assert.deepEqual(answer.json, {
+    ok: true,
+    data: [
+      entry("Ask", "ask"),
+      entry("Zebra crossing", "zebra-crossing", { uuid, is_active: false }),
+      entry("Apple", "an-apple", { expose_as_mcp_tool: true }),
+    ],
+  });
+  assert.equal(at(answer.json, "data", 0, "uuid"), uuidV5(PROJECT, "ask"));
+});

@@ -69,7 +69,7 @@ verifies("guard.injection.block", "a plain injection is refused", async (t) => {
 });
 
 verifies(
-  ["guard.keyword.block", "guard.keyword.as-written", "guard.keyword.whole-word", "guard.keyword.case"],
+  ["guard.keyword.block", "guard.keyword.whole-word", "guard.keyword.case"],
   "a keyword is refused as the config writes it, whole words of any case by default",
   async (t) => {
     const g = await guarded(t, { use: "keyword_blocklist", keywords: ["Sombra", "blue moon", "c++"] });
@@ -104,7 +104,7 @@ verifies(["guard.secrets", "guard.patterns"], "secrets and own patterns are bloc
 });
 
 verifies(
-  ["guard.length.block", "guard.length.exact", "guard.length.code-units", "guard.options.flat-or-nested"],
+  ["guard.length.block", "guard.length.exact", "guard.options.flat-or-nested"],
   "content over the maximum is refused, counted in code units over all messages",
   async (t) => {
     const g = await guarded(t, { use: "content_length", options: { max: 10 } });
@@ -154,7 +154,7 @@ verifies(
 );
 
 verifies(
-  ["guard.output.pii", "guard.output.keyword", "guard.output.length", "guard.output.injection"],
+  "guard.output.block",
   "an answer is refused in the words of the input, said of the output",
   async (t) => {
     const cases: [Use, string, string][] = [

@@ -223,7 +223,7 @@ verifies("mcp.codes.5xx", "a disabled provider is -32603", async (t) => {
 });
 
 verifies(
-  ["rpc.http.401", "auth.scope.mcp", "rpc.http.403", "mcp.scope"],
+  ["rpc.http.401", "auth.scope.mcp", "mcp.scope"],
   "who may not come in gets the plain error body",
   async () => {
     const { client } = await started;
@@ -241,7 +241,7 @@ verifies(
 );
 
 verifies(
-  ["rpc.http.400", "rpc.code.parse", "rpc.code.request", "rpc.code.method", "rpc.error.envelope"],
+  ["rpc.code.parse", "rpc.code.request", "rpc.code.method"],
   "the protocol's own errors are those of every JSON-RPC surface",
   async () => {
     const { client } = await started;

@@ -230,7 +230,7 @@ verifies("proxy.oauth.401", "what cannot be sent again is answered with the upst
 });
 
 verifies(
-  ["proxy.oauth", "proxy.oauth.audit", "proxy.oauth.secret", "event.oauth"],
+  ["proxy.oauth", "proxy.oauth.audit", "proxy.oauth.secret"],
   "a refusal of the token server is a 502 in words, an audit record, and no secret",
   async (t) => {
     const g = await start(t, { grant: "refresh_token", refresh_token: SECRETS[1] });

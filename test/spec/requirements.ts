@@ -1,6 +1,6 @@
 /**
- * The specification as data: every rule of SPECIFICATION.md and of CONTRACT.md sections 1 to 6, as id -> source and
- * behaviour. Tests name the ids they hold (`verifies`); coverage.test.ts fails on a rule that no test holds.
+ * The behavior of the gateway as data: requirement id -> one sentence about what a user can observe. Tests name the ids
+ * that they verify (`verifies`), coverage.test.ts fails on an id without a test, and docs/behavior.md is generated from both.
  */
 import { AUTH } from "./requirements/auth.ts";
 import { CHAT } from "./requirements/chat.ts";
@@ -16,24 +16,27 @@ import { SESSIONS } from "./requirements/sessions.ts";
 import { STREAM } from "./requirements/stream.ts";
 import { SURFACES } from "./requirements/surfaces.ts";
 
-export type { Requirement } from "./requirements/rule.ts";
+export interface Area {
+  readonly title: string;
+  readonly requirements: Readonly<Record<string, string>>;
+}
 
-/** The tables one by one, so that the gate can see an id that two of them claim. */
-export const AREAS = [
-  AUTH,
-  HTTP,
-  CHAT,
-  LIMITS,
-  GUARD,
-  SESSIONS,
-  STREAM,
-  PROVIDERS,
-  CONFIG,
-  RUNNING,
-  EVENTS,
-  JSONRPC,
-  SURFACES,
-] as const;
+/** In the order of docs/behavior.md. */
+export const AREAS: readonly Area[] = [
+  { title: "Authentication", requirements: AUTH },
+  { title: "HTTP", requirements: HTTP },
+  { title: "Chat", requirements: CHAT },
+  { title: "Limits and budgets", requirements: LIMITS },
+  { title: "Guardrails", requirements: GUARD },
+  { title: "Sessions and state", requirements: SESSIONS },
+  { title: "Streams", requirements: STREAM },
+  { title: "Providers and failover", requirements: PROVIDERS },
+  { title: "Configuration", requirements: CONFIG },
+  { title: "Running, reload and records", requirements: RUNNING },
+  { title: "Events, audit log and webhooks", requirements: EVENTS },
+  { title: "MCP and the control plane", requirements: JSONRPC },
+  { title: "Wrapper and proxy", requirements: SURFACES },
+];
 
 export const REQUIREMENTS = {
   ...AUTH,
@@ -51,5 +54,5 @@ export const REQUIREMENTS = {
   ...SURFACES,
 };
 
-/** The id of a rule. A test that names any other does not compile. */
+/** A test that names any other id does not compile. */
 export type RequirementId = keyof typeof REQUIREMENTS;

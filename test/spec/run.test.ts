@@ -59,7 +59,7 @@ function folderOf(t: TestContext, files: Readonly<Record<string, string>>): stri
 const FREE_PORTS = "server: { port: 0 }\nadmin: { port: 0 }\n";
 
 verifies(
-  ["run.start.demo", "run.start.prints", "run.start.stream", "run.start.port-zero"],
+  ["run.start.demo", "run.start.prints", "run.start.port-zero"],
   "the shipped configuration runs as it is, and prints a call that works when pasted, streamed too",
   async (t) => {
     const folder = folderOf(t, { "ports.yaml": FREE_PORTS });
@@ -98,7 +98,7 @@ verifies("run.start.loopback", "the demo token is refused beyond loopback", asyn
 });
 
 verifies(
-  ["run.start.config-flag", "run.start.config-env", "reload.sighup", "server.drain"],
+  ["run.start.config-flag", "run.start.config-env", "reload.sighup"],
   "flag and variable name the configuration; SIGHUP reloads, SIGTERM ends with 0",
   async (t) => {
     const text = (template: string): string =>

@@ -1,81 +1,53 @@
 /** Rules of the chat surface: routes, request, answer, order of the steps, prompt, schemas, listing. */
-import { rules } from "./rule.ts";
-
 export const CHAT = {
-  ...rules("SPEC Endpoints", {
-    "chat.direct.route": "`POST /api/{project}/{slug}` calls that endpoint.",
-    "chat.dispatcher.route": "`POST /api/{project}/chat/completions` calls the endpoint that the body names.",
-    "chat.dispatcher.endpoint.required": "A dispatcher body without `endpoint` gets a 400 that names it.",
-    "chat.dispatcher.endpoint.string":
-      "A dispatcher `endpoint` that is not a string gets a 400 that names it.",
-    "chat.dispatcher.same-shape": "Both routes answer in the same shape.",
-    "chat.request.message": "`message` becomes one message with role user.",
-    "chat.request.messages": "`messages` go to the model in their order and with their roles.",
-    "chat.request.stream.default": "Without `stream` the answer is one JSON body.",
-    "chat.request.stream.honoured": "`stream: true` is answered with events where the endpoint allows it.",
-    "chat.request.stream.ignored": "`stream: true` is answered in JSON where `streaming_enabled` is false.",
-    "chat.endpoint.unknown":
-      "An unknown slug gets 404 `Endpoint '<slug>' not found or inactive.`, with the slug in it.",
-    "chat.endpoint.inactive": "An inactive endpoint gets the same 404.",
-    "chat.reserved": "`chat/completions` and `endpoints` are routes, never slugs.",
-  }),
-  ...rules("SPEC Resources", {
-    "chat.answer.ok": "A success is 200 with `ok: true`.",
-    "chat.answer.id": "`id` is the completion's id.",
-    "chat.answer.model": "`model` is the model that answered.",
-    "chat.answer.content": "`content` is the answer's text.",
-    "chat.answer.finish-reason": "`finish_reason` is one of stop, length, tool_calls, error.",
-    "chat.answer.usage": "`usage` has prompt_tokens, completion_tokens and total_tokens, integers.",
-    "chat.answer.meta": "`meta` has `request_id`, and no `session_id` where there is no session.",
-    "chat.settings.temperature": "The endpoint's temperature goes to the provider.",
-    "chat.settings.top-p": "The endpoint's top_p goes to the provider.",
-    "chat.settings.max-output-tokens": "The endpoint's max_output_tokens caps the provider's answer.",
-    "chat.settings.unset": "A temperature or top_p that is not configured is not sent.",
-  }),
-  ...rules("SPEC Processing order", {
-    "order.rate-before-budget": "A full window is refused before a spent budget.",
-    "order.budget-before-guardrails": "A spent budget is refused before a guardrail judges.",
-    "order.guardrails-before-schema": "A guardrail refuses before the input schema is looked at.",
-    "order.schema-before-provider": "A body that fails the input schema never reaches a provider.",
-    "order.template-after-guardrails":
-      "Guardrails judge what the client sent, not the prompt or the template.",
-    "order.output-schema-after-provider": "The output schema judges the provider's answer.",
-    "order.no-later-step": "A call refused early reaches no later step: no provider is asked.",
-  }),
-  ...rules("CONTRACT 4", {
-    "stage.plugin.position": "A third party's stage runs at the stage it names, in the order of the YAML.",
-    "stage.plugin.refuse": "A third party's stage may refuse a call with a status and text of its own.",
-    "stage.plugin.answer": "A third party's stage may answer a call without a provider.",
-    "schema.input.body": "`input_schema` judges the JSON body as received, other keys included.",
-    "schema.input.message": "Its 422 is `Validation failed: ` and the first error.",
-    "schema.input.detail": "`detail` holds the first errors as `path message`, joined with `; `.",
-    "schema.output.json": "An answer that must be JSON and is not fails validation with 502.",
-    "schema.output.string": "A schema of type string judges the text itself.",
-    "schema.output.message": "The 502 is `Validation failed: ` and the first error.",
-    "schema.output.told": "A provider that can be told the output schema is told it.",
-    "schema.draft-2020": "A schema is draft 2020-12 unless it says otherwise.",
-    "schema.draft-07": "A schema whose `$schema` is draft-07 is read as that.",
-    "schema.own-properties": "`required: [toString]` is not met by an empty object.",
-    "schema.no-network": "A `$ref` to another host is a config error, never fetched.",
-    "prompt.system-first": "The prompt is the first message, with role system.",
-    "prompt.absent": "Without a prompt no system message is added.",
-    "prompt.order": "Prompt, stored history, then the client's messages.",
-    "template.wraps": "The template wraps the user's text at `{{input}}`.",
-    "template.last-user-only": "Only the last user message is wrapped.",
-    "template.every-place": "Every `{{input}}` and `{{ input }}` is replaced.",
-    "template.one-pass": "Text of a user that holds `{{input}}`, `$&` or the like arrives as it was written.",
-    "template.empty": "Without a template the user's message goes on unchanged.",
-    "estimate.characters": "Characters are UTF-16 code units, summed over the messages that the client sent.",
-    "estimate.tokens": "Tokens are estimated as characters / 4, rounded up.",
-  }),
-  ...rules("SPEC Listing", {
-    "listing.shape":
-      "The listing is `{ok: true, data: […]}` with uuid, name, slug, is_active, expose_as_mcp_tool.",
-    "listing.inactive": "Inactive endpoints are listed, marked as such.",
-  }),
-  ...rules("CONTRACT 4", {
-    "listing.order": "Endpoints are listed in config order.",
-    "listing.uuid.derived": "An endpoint's uuid is the UUIDv5 of its project's uuid and its slug.",
-    "listing.uuid.given": "A uuid in the config is used as it is.",
-  }),
+  "chat.routes":
+    "`POST /api/{project}/{slug}` calls that endpoint, `POST /api/{project}/chat/completions` the one that the body names; both answer in the same shape.",
+  "chat.dispatcher.endpoint.required": "A dispatcher body without `endpoint` gets a 400 that names it.",
+  "chat.dispatcher.endpoint.string": "A dispatcher `endpoint` that is not a string gets a 400 that names it.",
+  "chat.request.messages":
+    "`message` becomes one message with role user; `messages` are sent to the model in their order and with their roles.",
+  "chat.request.stream.default": "Without `stream` the answer is one JSON body.",
+  "stream.events":
+    "`stream: true` is answered with `text/event-stream` and `Cache-Control: no-cache` when the endpoint allows it: each event is a `data:` line with an OpenAI `chat.completion.chunk`, all with one id and one model; the last is `data: [DONE]`.",
+  "chat.request.stream.ignored": "`stream: true` is answered in JSON where `streaming_enabled` is false.",
+  "chat.endpoint.unknown":
+    "An unknown slug gets 404 `Endpoint '<slug>' not found or inactive.`, with the slug in it.",
+  "chat.endpoint.inactive": "An inactive endpoint gets the same 404.",
+  "chat.reserved": "`chat/completions` and `endpoints` are routes, never slugs.",
+  "chat.answer.fields":
+    "A success is 200 with `ok: true`, the completion's `id`, the `model` that answered, `content`, `finish_reason` (stop, length, tool_calls or error), `usage` with three integers, and `meta` with `request_id`; `session_id` only when there is a session.",
+  "chat.settings.sent": "The endpoint's temperature, top_p and max_output_tokens are sent to the provider.",
+  "chat.settings.unset": "A temperature or top_p that is not configured is not sent.",
+  "order.rate-before-budget": "A full window is refused before a spent budget.",
+  "order.input-steps":
+    "The budget is checked before guardrails, guardrails before the input schema, and the input schema before a provider is called.",
+  "order.template-after-guardrails": "Guardrails judge what the client sent, not the prompt or the template.",
+  "schema.output.json":
+    "The output schema checks the provider's answer: one that is not JSON or does not match gets 502 `Validation failed: ` and the first error.",
+  "order.no-later-step": "A call refused early reaches no later step: no provider is asked.",
+  "stage.plugin.position": "A third party's stage runs at the stage it names, in the order of the YAML.",
+  "stage.plugin.refuse": "A third party's stage may refuse a call with a status and text of its own.",
+  "stage.plugin.answer": "A third party's stage may answer a call without a provider.",
+  "schema.input.body": "`input_schema` judges the JSON body as received, other keys included.",
+  "schema.input.message":
+    "A body that fails `input_schema` gets 422 `Validation failed: ` and the first error; `detail` has the first errors as `path message`, joined with `; `.",
+  "schema.output.string": "A schema of type string judges the text itself.",
+  "schema.output.told": "A provider that can be told the output schema is told it.",
+  "schema.draft-2020": "A schema is draft 2020-12 unless it says otherwise.",
+  "schema.draft-07": "A schema whose `$schema` is draft-07 is read as that.",
+  "schema.own-properties": "`required: [toString]` is not met by an empty object.",
+  "schema.no-network": "A `$ref` to another host is a config error, never fetched.",
+  "prompt.system-first": "The prompt is the first message, with role system.",
+  "prompt.absent":
+    "Without a prompt no system message is added; without a template the user's message is unchanged.",
+  "session.resumed": "A call with `session_id` is sent as prompt, stored history, then its own messages.",
+  "template.wraps":
+    "The template replaces the last user message only, with the user's text at every `{{input}}` and `{{ input }}`.",
+  "template.one-pass": "Text of a user that holds `{{input}}`, `$&` or the like arrives as it was written.",
+  "estimate.characters": "Characters are UTF-16 code units, summed over the messages that the client sent.",
+  "estimate.tokens": "Tokens are estimated as characters / 4, rounded up.",
+  "listing.shape":
+    "The listing is `{ok: true, data: […]}` with uuid, name, slug, is_active, expose_as_mcp_tool: all endpoints, inactive ones included, in the order of the configuration.",
+  "listing.uuid":
+    "An endpoint's uuid is the one in the configuration, otherwise the UUIDv5 of its project's uuid and its slug.",
 };
