@@ -1,6 +1,7 @@
 /** Compiles one endpoint: sets up what stands at each stage and lays the hooks out in flat arrays, one a kind. */
 import { uuidV5 } from "../base/ids.ts";
 import type { AliasConfig, EndpointConfig, GuardrailUse, ProjectConfig, StageUse } from "../config/model.ts";
+import { ENDPOINT_DEFAULTS } from "../config/schema/defaults.ts";
 import { guardrailHooks } from "../guardrails/guardrail.ts";
 import { DeadlineError } from "../guardrails/verdict.ts";
 import type { GuardrailPlugin, Stage, StagePlugin } from "../plugin/contract.ts";
@@ -20,30 +21,14 @@ import { compileTargets } from "./targets.ts";
 /** An alias as the endpoint that it is: without prompt, schemas and conversations, which are its clients' own. */
 export function endpointOf({ uuid }: ProjectConfig, alias: AliasConfig): EndpointConfig {
   return {
-    ...ALIAS,
+    ...ENDPOINT_DEFAULTS,
+    stages: [],
     ...alias,
     name: alias.alias,
     slug: alias.alias,
     uuid: uuidV5(uuid, `alias:${alias.alias}`),
   };
 }
-
-const ALIAS = {
-  description: "",
-  is_active: true,
-  expose_as_mcp_tool: false,
-  streaming_enabled: true,
-  sessions_enabled: false,
-  session_ttl_seconds: 3600,
-  session_max_messages: 50,
-  session_max_tokens: null,
-  session_overflow: "trim",
-  prompt: "",
-  user_prompt_template: "",
-  input_schema: null,
-  output_schema: null,
-  stages: [],
-} as const;
 
 /** Synchronous unless a plugin's setup is not, since there may be ten thousand endpoints. */
 export function compileEndpoint(

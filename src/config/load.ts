@@ -3,6 +3,7 @@
  * Reports everything that is wrong at once, and returns no configuration when anything is.
  */
 import { dirname, resolve } from "node:path";
+import type { ValueOf } from "../plugin/schema-type.ts";
 import { AllowedReferences } from "./allowed-names.ts";
 import { checkConfig } from "./check/config.ts";
 import { validateTree } from "./check/validate.ts";
@@ -24,9 +25,9 @@ import {
   type Reporter,
 } from "./report/diagnostic.ts";
 import { resolveConfig } from "./resolve.ts";
-import { configSchema } from "./schema/config.ts";
+import type { FilledConfig } from "./schema/config.ts";
+import { type ConfigSchema, configSchema } from "./schema/config.ts";
 import { fillDefaults } from "./schema/defaults.ts";
-import type { FilledConfig } from "./schema/filled.ts";
 
 export type { PluginKind, PluginLoader, PluginLookup } from "./plugins.ts";
 
@@ -143,7 +144,9 @@ async function resolveAll(
     // What a part that cannot be read would bring is not missing: checks wait until it can.
     if (isWhole) check(filled, plugins, reader, !skipsPlugins && modules.length === filled.plugins.length);
     alive();
-    if (reporter.errors.length === 0) config = resolveConfig({ config: filled, tree, plugins, modules });
+    // Without errors nothing that is required is missing, which is all that tells the two types apart.
+    const valid = filled as ValueOf<ConfigSchema>;
+    if (reporter.errors.length === 0) config = resolveConfig({ config: valid, tree, plugins, modules });
   }
   return { config, stateDirectory };
 }

@@ -10,7 +10,7 @@ import { OUTSIDE_HELP } from "./read/root.ts";
 import { Source, type Sources } from "./read/source.ts";
 import type { Tree } from "./read/tree.ts";
 import type { Reporter } from "./report/diagnostic.ts";
-import type { FilledConfig } from "./schema/filled.ts";
+import type { FilledConfig } from "./schema/config.ts";
 
 export type PluginKind = "stage" | "guardrail" | "provider" | "store";
 

@@ -1,45 +1,37 @@
-/** Resolves `prices`: amounts of money from their text, everything that is not given as null. */
+/** Resolves `prices`: exact amounts of money from their text, null where none is given. */
 import type { Money } from "../base/money.ts";
+import type { ValueOf } from "../plugin/schema-type.ts";
 import type { PriceAmounts, PriceConfig, PriceList } from "./model.ts";
 import type { Tree } from "./read/tree.ts";
-import type { FilledAmounts, FilledPrice, FilledPriceList, FilledUsd } from "./schema/filled.ts";
-import { usdAt } from "./usd.ts";
+import type { FilledAmounts, price } from "./schema/prices.ts";
+import { usd } from "./usd.ts";
 
 const FREE: Money = { nanoUsd: 0, text: "0" };
 
-export function resolvePrice(tree: Tree, price: FilledPrice): PriceConfig {
-  const { provider = "", model = "", tiers, geo, next } = price;
+type Price = ValueOf<typeof price>;
+type Prices = FilledAmounts & Pick<Price, "long_prompt">;
+
+export function resolvePrice(tree: Tree, price: Price): PriceConfig {
+  const { provider, model, tiers, geo, next } = price;
+  const tierPrices = Object.entries(tiers).map(
+    ([name, tier]) => [name, tier.factor ?? priceList(tree, tier)] as const,
+  );
   return {
     provider,
     model,
     ...priceList(tree, price),
-    tiers: Object.fromEntries(
-      Object.entries(tiers).flatMap(([name, tier]) =>
-        tier === null ? [] : [[name, tier.factor ?? priceList(tree, tier)]],
-      ),
-    ),
+    tiers: Object.fromEntries(tierPrices),
     geo,
     web_search: usd(tree, price, "web_search"),
-    next: next === null ? null : { from_ms: Date.parse(next.from ?? ""), ...priceList(tree, next) },
+    next: next === null ? null : { from_ms: Date.parse(next.from), ...priceList(tree, next) },
   };
 }
 
-/** The amount of a key; null: not given. Amounts in a wrong form are reported by the checks. */
-export function usd<K extends string>(
-  tree: Tree,
-  item: { readonly [key in K]?: FilledUsd | null },
-  key: K,
-): Money | null {
-  const value = item[key];
-  if (value === undefined || value === null) return null;
-  return usdAt(tree, { container: item, key, parent: undefined }, value) ?? null;
-}
-
-function priceList(tree: Tree, list: FilledPriceList): PriceList {
+function priceList(tree: Tree, list: Prices): PriceList {
   const { long_prompt: long } = list;
   return {
     ...amounts(tree, list),
-    long_prompt: long === null ? null : { above_tokens: long.above_tokens ?? 0, ...amounts(tree, long) },
+    long_prompt: long === null ? null : { above_tokens: long.above_tokens, ...amounts(tree, long) },
   };
 }
 

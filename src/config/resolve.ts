@@ -1,15 +1,14 @@
 /**
- * A filled and checked configuration -> `ResolvedConfig`: amounts made exact, templates applied, ids and slugs derived,
- * names of things as the rest of the gateway expects them. Reports nothing: what could be wrong has been checked.
+ * A filled and checked configuration -> `ResolvedConfig`: amounts made exact, templates applied, ids and slugs derived.
+ * Every other key is passed on as it is. Reports nothing: what could be wrong has been checked.
  */
 
 import { numericId, uuidV5 } from "../base/ids.ts";
 import { derivedTokenId } from "../base/token.ts";
 import { withoutTrailingSlashes } from "../base/trailing-slashes.ts";
+import type { ValueOf } from "../plugin/schema-type.ts";
 import { optionsBesideUse } from "./check/options.ts";
 import type {
-  CallSettings,
-  CredentialConfig,
   EndpointConfig,
   GuardrailUse,
   PluginModule,
@@ -22,22 +21,23 @@ import type {
 } from "./model.ts";
 import type { PluginKind, PluginLookup } from "./plugins.ts";
 import { isPlainMap, type Tree } from "./read/tree.ts";
-import { resolvePrice, usd } from "./resolve-prices.ts";
+import { resolvePrice } from "./resolve-prices.ts";
+import type { ConfigSchema } from "./schema/config.ts";
 import { fill } from "./schema/defaults.ts";
-import type {
-  FilledCallSettings,
-  FilledConfig,
-  FilledEndpoint,
-  FilledGuardrailUse,
-  FilledProject,
-  FilledStageUse,
-  FilledToken,
-} from "./schema/filled.ts";
-import { providers as providersSchema } from "./schema/gateway.ts";
+import { GUARDRAIL_KEYS } from "./schema/endpoint.ts";
+import { provider as providerSchema } from "./schema/gateway.ts";
 import { slugOf } from "./slug.ts";
+import { usd } from "./usd.ts";
+
+type Config = ValueOf<ConfigSchema>;
+type Project = Config["projects"][number];
+type Endpoint = Project["endpoints"][number];
+type Alias = Project["aliases"][number];
+type Guardrail = Endpoint["guardrails"][number];
 
 interface Resolvable {
-  readonly config: FilledConfig;
+  /** Without errors: nothing that is required is missing. */
+  readonly config: Config;
   readonly tree: Tree;
   readonly plugins: PluginLookup;
   readonly modules: readonly PluginModule[];
@@ -51,59 +51,51 @@ interface Resolution extends Resolvable {
 export function resolveConfig(resolvable: Resolvable): ResolvedConfig {
   const resolution: Resolution = { ...resolvable, known: new Map() };
   const { config, tree, modules } = resolution;
-  const { version, server, admin, state, reload, log, telemetry, network } = config;
+  const { include: _, ...own } = config;
   return {
-    ...{ version, server, admin, state, reload, log, telemetry, network },
+    ...own,
     plugins: modules,
     providers: resolveProviders(resolution),
     prices: config.prices.map((price) => resolvePrice(tree, price)),
     control_plane: {
-      listener: config.control_plane.listener,
-      tokens: config.control_plane.tokens.map(({ name = "", hash = "", expires_at }) => ({
-        name,
-        hash: hash.toLowerCase(),
-        expires_at: expires_at === null ? null : Date.parse(expires_at),
+      ...config.control_plane,
+      tokens: config.control_plane.tokens.map((token) => ({
+        ...token,
+        hash: token.hash.toLowerCase(),
+        expires_at: momentMs(token.expires_at),
       })),
     },
     projects: config.projects.map((project) => resolveProject(project, resolution)),
   };
 }
 
-/** Every known provider, so that nobody needs to know the defaults again. */
+/** All known providers, those that the configuration does not name with the defaults. */
 function resolveProviders(resolution: Resolution): Readonly<Record<string, ProviderConfig>> {
   const { config, plugins } = resolution;
   const providers: Record<string, ProviderConfig> = {};
-  const { additionalProperties: schema } = providersSchema;
   for (const name of new Set([...plugins.names("provider"), ...Object.keys(config.providers)])) {
     // What the section's schema makes of an empty map is a whole provider.
-    const filled = typeof schema === "object" ? (fill(schema, {}) as ProviderConfig) : undefined;
-    const given = config.providers[name] ?? filled;
-    if (given === undefined) continue;
+    const given = config.providers[name] ?? (fill(providerSchema, {}) as ProviderConfig);
     const options = filledOptions(resolution, "provider", name, given.options);
     providers[name] = { ...given, options, base_url: withoutSlash(given.base_url) };
   }
   return providers;
 }
 
-function resolveProject(project: FilledProject, resolution: Resolution): ProjectConfig {
+function resolveProject(project: Project, resolution: Resolution): ProjectConfig {
   const { tree, config } = resolution;
-  const uuid = (project.uuid ?? "").toLowerCase();
-  const templates = new Map(project.provider_templates.map((template) => [template.name, template]));
-  const settings = (from: FilledCallSettings): CallSettings => {
-    const template = templates.get(from.provider_template ?? undefined);
-    return resolveCallSettings(from, template ?? from, resolution);
-  };
+  const { include: _, provider_templates: templates, endpoint_defaults: _applied, ...own } = project;
+  const uuid = project.uuid.toLowerCase();
+  const choices: Choices = new Map(templates.map((template) => [template.name, template]));
   return {
+    ...own,
     uuid,
     id: project.id ?? numericId(uuid),
-    name: project.name ?? "",
-    type: project.type ?? "ai_gateway",
-    error_format: project.error_format,
-    credentials: project.credentials.map((credential, index): CredentialConfig => {
-      const { name = "", provider = "", is_active } = credential;
+    credentials: project.credentials.map((credential, index) => {
+      const { provider } = credential;
       const options = { ...config.providers[provider]?.options, ...credential.options };
       return {
-        ...{ name, provider, is_active },
+        ...credential,
         api_key: credential.api_key ?? "",
         base_url: withoutSlash(credential.base_url),
         options: filledOptions(resolution, "provider", provider, options),
@@ -113,90 +105,65 @@ function resolveProject(project: FilledProject, resolution: Resolution): Project
     tokens: project.tokens.map((token) => resolveToken(token, tree)),
     stages: resolveStages(project.stages, resolution),
     endpoints: project.endpoints.map((endpoint, index) => ({
-      ...resolveEndpoint(endpoint, uuid, resolution),
-      ...settings(endpoint),
+      ...resolveEndpoint(endpoint, uuid, choices, resolution),
       at: placeOf(tree, project.endpoints, index),
     })),
     aliases: project.aliases.map((alias, index) => ({
-      alias: alias.alias ?? "",
-      is_active: alias.is_active,
-      allowed_fields: alias.allowed_fields,
-      ...settings(alias),
+      ...resolveCallSettings(alias, choices, resolution),
       at: placeOf(tree, project.aliases, index),
     })),
-    proxy_endpoints: project.proxy_endpoints.map((proxy) => ({ slug: "", upstream_url: "", ...proxy })),
-    oauth_connections: project.oauth_connections.map((connection) => ({
-      ...{ name: "", token_url: "", client_id: "", client_secret: "" },
-      ...connection,
+    webhooks: project.webhooks.map((webhook) => ({
+      ...webhook,
+      secret: typeof webhook.secret === "string" ? [webhook.secret] : webhook.secret,
     })),
-    mcp_servers: project.mcp_servers.map((server) => ({ name: "", url: "", ...server })),
-    webhooks: project.webhooks.map(({ name = "", url = "", events, active, secret = [] }) => {
-      return { name, url, events, active, secret: typeof secret === "string" ? [secret] : secret };
-    }),
   };
 }
 
-function resolveToken(token: FilledToken, tree: Tree): TokenConfig {
-  const hash = (token.hash ?? "").toLowerCase();
+function resolveToken(token: Project["tokens"][number], tree: Tree): TokenConfig {
+  const hash = token.hash.toLowerCase();
   const id = token.id === null ? derivedTokenId(hash) : String(token.id);
-  const { scopes, is_active } = token;
-  const expires_at = token.expires_at === null ? null : Date.parse(token.expires_at);
-  const monthly_budget_usd_cap = usd(tree, token, "monthly_budget_usd_cap");
-  return { id, name: token.name ?? id, hash, scopes, is_active, monthly_budget_usd_cap, expires_at };
+  return {
+    ...token,
+    id,
+    name: token.name ?? id,
+    hash,
+    monthly_budget_usd_cap: usd(tree, token, "monthly_budget_usd_cap"),
+    expires_at: momentMs(token.expires_at),
+  };
 }
 
-type EndpointOnly = Omit<EndpointConfig, keyof CallSettings | "at">;
+/** What chooses a model: a template by its name, or an endpoint or alias itself. */
+type Choices = ReadonlyMap<string, Pick<Endpoint, "provider" | "model" | "credential">>;
 
 function resolveEndpoint(
-  endpoint: FilledEndpoint,
+  endpoint: Endpoint,
   projectUuid: string,
+  choices: Choices,
   resolution: Resolution,
-): EndpointOnly {
-  const { name = "" } = endpoint;
-  const slug = endpoint.slug ?? slugOf(name);
+): Omit<EndpointConfig, "at"> {
+  const slug = endpoint.slug ?? slugOf(endpoint.name);
   return {
-    name,
+    ...resolveCallSettings(endpoint, choices, resolution),
     uuid: endpoint.uuid?.toLowerCase() ?? uuidV5(projectUuid, slug),
     slug,
-    description: endpoint.description,
-    is_active: endpoint.is_active,
-    expose_as_mcp_tool: endpoint.expose_as_mcp_tool,
-    streaming_enabled: endpoint.streaming_enabled,
-    sessions_enabled: endpoint.sessions_enabled,
-    session_ttl_seconds: endpoint.session_ttl_seconds,
-    session_max_messages: endpoint.session_max_messages,
-    session_max_tokens: endpoint.session_max_tokens,
-    session_overflow: endpoint.session_overflow,
-    prompt: endpoint.prompt,
-    user_prompt_template: endpoint.user_prompt_template,
     input_schema: once(endpoint.input_schema, resolution),
     output_schema: once(endpoint.output_schema, resolution),
     stages: resolveStages(endpoint.stages, resolution),
   };
 }
 
-interface Choice {
-  readonly provider?: string | null;
-  readonly model?: string | null;
-  readonly credential: string | null;
-}
-
-function resolveCallSettings(from: FilledCallSettings, choice: Choice, resolution: Resolution): CallSettings {
+/** Of an endpoint or alias: its choice of a model, amounts and guardrails resolved, its other keys as they are. */
+function resolveCallSettings<T extends Endpoint | Alias>(from: T, choices: Choices, resolution: Resolution) {
   const { tree } = resolution;
+  const { provider_template: template, ...own } = from;
+  const { provider, model, credential } = choices.get(template ?? "") ?? from;
   return {
-    provider: choice.provider ?? "",
-    model: choice.model ?? "",
-    credential: choice.credential ?? "",
-    failover: from.failover.map(({ credential = "", model = "" }) => ({ credential, model })),
-    temperature: from.temperature,
-    top_p: from.top_p,
-    max_output_tokens: from.max_output_tokens,
-    usage_hard_limit_tokens: from.usage_hard_limit_tokens,
+    ...own,
+    provider: provider ?? "",
+    model: model ?? "",
+    credential: credential ?? "",
     monthly_budget_usd: usd(tree, from, "monthly_budget_usd"),
-    budget_estimate: from.budget_estimate,
     estimated_cost_per_1k_tokens_usd: usd(tree, from, "estimated_cost_per_1k_tokens_usd"),
-    rate_limit_per_minute: from.rate_limit_per_minute,
-    rate_limit_per_hour: from.rate_limit_per_hour,
     guardrails: from.guardrails.map((use, index) =>
       resolveGuardrail(use, { list: from.guardrails, index }, resolution),
     ),
@@ -204,29 +171,24 @@ function resolveCallSettings(from: FilledCallSettings, choice: Choice, resolutio
 }
 
 function resolveGuardrail(
-  guardrail: FilledGuardrailUse,
+  guardrail: Guardrail,
   { list, index }: { readonly list: object; readonly index: number },
   resolution: Resolution,
 ): GuardrailUse {
-  const { use = "", on, roles, on_error, timeout_ms, isolate, shadow } = guardrail;
   const given = { ...optionsBesideUse(guardrail), ...guardrail.options };
-  const options = filledOptions(resolution, "guardrail", use, given);
-  const at = placeOf(resolution.tree, list, index);
+  const own: Record<string, unknown> = {};
+  for (const key of GUARDRAIL_KEYS) own[key] = guardrail[key];
   return {
-    use,
-    on: onceList(on, resolution),
-    roles: onceList(roles, resolution),
-    on_error,
-    timeout_ms,
-    isolate,
-    shadow,
-    options,
-    at,
+    ...(own as Omit<GuardrailUse, "at">), // The keys that this type is made of.
+    on: onceList(guardrail.on, resolution),
+    roles: onceList(guardrail.roles, resolution),
+    options: filledOptions(resolution, "guardrail", guardrail.use, given),
+    at: placeOf(resolution.tree, list, index),
   };
 }
 
-function resolveStages(uses: readonly FilledStageUse[], resolution: Resolution): readonly StageUse[] {
-  return uses.map(({ use = "", options }, index) => ({
+function resolveStages(uses: Endpoint["stages"], resolution: Resolution): readonly StageUse[] {
+  return uses.map(({ use, options }, index) => ({
     use,
     options: filledOptions(resolution, "stage", use, options),
     at: placeOf(resolution.tree, uses, index),
@@ -268,6 +230,10 @@ function placeOf(tree: Tree, container: object, key: number): SourcePlace {
   return { file: range.source.path, ...range.source.position(range.start) };
 }
 
+function momentMs(text: string | null): number | null {
+  return text === null ? null : Date.parse(text);
+}
+
 function withoutSlash(url: string | null): string | null {
-  return url === null || url === undefined ? null : withoutTrailingSlashes(url);
+  return url === null ? null : withoutTrailingSlashes(url);
 }

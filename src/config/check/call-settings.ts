@@ -3,12 +3,8 @@
 import type { KnownPlugin } from "../plugins.ts";
 import type { Spot } from "../read/tree.ts";
 import { listed, nearestOf } from "../report/suggest.ts";
-import type {
-  FilledCallSettings,
-  FilledCredential,
-  FilledProject,
-  FilledTemplate,
-} from "../schema/filled.ts";
+import type { FilledCallSettings } from "../schema/endpoint.ts";
+import type { FilledCredential, FilledProject, FilledTemplate } from "../schema/project.ts";
 import { type Check, each, isAbsent, reportUnknownPlugin, under } from "./context.ts";
 import { checkModelSettings } from "./model-settings.ts";
 import { checkGuardrails } from "./options.ts";

@@ -6,7 +6,7 @@ import type { Key, Spot } from "../read/tree.ts";
 import type { Code } from "../report/codes.ts";
 import type { DetailsOf } from "../report/diagnostic.ts";
 import { nearestName } from "../report/suggest.ts";
-import type { FilledConfig } from "../schema/filled.ts";
+import type { FilledConfig } from "../schema/config.ts";
 import type { Validation } from "./validate.ts";
 
 export interface Check extends Validation {

@@ -2,7 +2,7 @@
 import { compileSchema, malformation, refusedPattern, type SchemaRefusal } from "../../base/json-schema.ts";
 import type { JsonSchema } from "../../plugin/index.ts";
 import { isPlainMap, type Spot } from "../read/tree.ts";
-import type { FilledEndpoint } from "../schema/filled.ts";
+import type { FilledEndpoint } from "../schema/endpoint.ts";
 import { isPlain } from "../schema/rules.ts";
 import { RESERVED_SLUGS, slugOf } from "../slug.ts";
 import { checkCallSettings, type ProjectNames } from "./call-settings.ts";

@@ -3,7 +3,7 @@ import { type Adjustment, adjustmentText, fitSettings } from "../../plugin/setti
 import type { KnownPlugin } from "../plugins.ts";
 import { isPlainMap, type Spot } from "../read/tree.ts";
 import { fill } from "../schema/defaults.ts";
-import type { FilledCallSettings } from "../schema/filled.ts";
+import type { FilledCallSettings } from "../schema/endpoint.ts";
 import type { ProjectNames } from "./call-settings.ts";
 import { type Check, under } from "./context.ts";
 import { type ChosenTarget, chosenTargets } from "./targets.ts";

@@ -2,8 +2,8 @@
 import type { JsonSchema } from "../../plugin/index.ts";
 import type { KnownPlugin } from "../plugins.ts";
 import type { Key, PlainMap, Spot, Tree } from "../read/tree.ts";
+import type { FilledGuardrailUse, FilledStageUse } from "../schema/endpoint.ts";
 import { GUARDRAIL_KEYS } from "../schema/endpoint.ts";
-import type { FilledGuardrailUse, FilledStageUse } from "../schema/filled.ts";
 import { type Check, each, reportUnknownPlugin, under } from "./context.ts";
 import { validateTree } from "./validate.ts";
 

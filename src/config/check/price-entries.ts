@@ -1,7 +1,8 @@
 /** Checks the entries of `prices`: each model once, amounts in their form, tiers that say one thing. */
 
 import type { Spot } from "../read/tree.ts";
-import type { FilledAmounts, FilledConfig, FilledPriceList, FilledTier } from "../schema/filled.ts";
+import type { FilledConfig } from "../schema/config.ts";
+import type { FilledAmounts, FilledPriceList, FilledTier } from "../schema/prices.ts";
 import { type Check, each, Registry, under } from "./context.ts";
 import { checkUsd } from "./usd.ts";
 

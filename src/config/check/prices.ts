@@ -3,7 +3,7 @@
 import { findPrice, pricedModels } from "../price-table.ts";
 import type { Spot } from "../read/tree.ts";
 import { nearestName } from "../report/suggest.ts";
-import type { FilledCallSettings } from "../schema/filled.ts";
+import type { FilledCallSettings } from "../schema/endpoint.ts";
 import type { ProjectNames } from "./call-settings.ts";
 import { type Check, each, under } from "./context.ts";
 import { chosenTargets } from "./targets.ts";

@@ -2,7 +2,7 @@
 
 import type { Spot } from "../read/tree.ts";
 import { nearestOf } from "../report/suggest.ts";
-import type { FilledCredential, FilledProject } from "../schema/filled.ts";
+import type { FilledCredential, FilledProject } from "../schema/project.ts";
 import { checkCallSettings, checkCredential, type ProjectNames } from "./call-settings.ts";
 import { type Check, each, isAbsent, Registry, reportUnknownPlugin, under } from "./context.ts";
 import { checkEndpoint } from "./endpoint.ts";

@@ -1,5 +1,6 @@
 /** The models that an endpoint or alias may ask, for checks that look at each of them. Reports nothing. */
-import type { FilledCallSettings, FilledCredential } from "../schema/filled.ts";
+import type { FilledCallSettings } from "../schema/endpoint.ts";
+import type { FilledCredential } from "../schema/project.ts";
 import type { ProjectNames } from "./call-settings.ts";
 import type { Check } from "./context.ts";
 

@@ -2,7 +2,7 @@
 
 import type { Spot } from "../read/tree.ts";
 import { shown } from "../report/diagnostic.ts";
-import type { FilledUsd } from "../schema/filled.ts";
+import type { FilledUsd } from "../usd.ts";
 import { usdAt } from "../usd.ts";
 import { type Check, under } from "./context.ts";
 

@@ -1,17 +1,22 @@
 /**
- * Fills in what a configuration leaves out: first `endpoint_defaults`, then the defaults that stand in the schema. The
- * filled tree is a copy that still knows where each value came from.
+ * Fills in what a configuration leaves out: first `endpoint_defaults`, then the defaults of the schema. The filled tree
+ * is a copy that still knows where each value came from.
  */
-
+import type { ValueOf } from "../../plugin/schema-type.ts";
 import { isPlainMap, type Key, type PlainMap, type Spot, type Tree } from "../read/tree.ts";
+import type { FilledConfig } from "./config.ts";
 import { configSchema } from "./config.ts";
 import { endpointDefaults } from "./endpoint.ts";
-import type { FilledConfig } from "./filled.ts";
 import type { SchemaNode } from "./keywords.ts";
 
 /** What an endpoint chooses its model with: a template, or these. Choosing one way sets the other's default aside. */
 const MANUAL_CHOICE = ["provider", "model", "credential"];
-const INHERITED = Object.keys(endpointDefaults.properties ?? {});
+const INHERITED = Object.keys(endpointDefaults.properties);
+
+/** An endpoint that sets nothing. Aliases have these values for the keys that they lack. */
+export const ENDPOINT_DEFAULTS = Object.freeze(
+  fill(endpointDefaults, {}) as ValueOf<typeof endpointDefaults>, // `fill` of a map is a map.
+);
 
 export function fillDefaults(root: PlainMap, tree: Tree): FilledConfig {
   const { projects } = root;
@@ -75,20 +80,24 @@ export function fill(schema: SchemaNode, value: unknown, tree?: Tree): unknown {
   return value;
 }
 
+/** In the order of the schema, so that the order in which keys are written makes no difference. */
 function fillMap(
   properties: Readonly<Record<string, SchemaNode>>,
   value: PlainMap,
   tree: Tree | undefined,
 ): PlainMap {
-  const copy: PlainMap = { ...value };
+  const copy: PlainMap = {};
   for (const [key, property] of Object.entries(properties)) {
-    const own = value[key];
+    const own = Object.hasOwn(value, key) ? value[key] : undefined;
     if (own !== undefined) copy[key] = fill(property, own, tree);
     else if (!isPlainMap(property))
       continue; // A plugin's schema may say `true`.
     else if ("default" in property) copy[key] = fill(property, property.default, tree);
     else if (property.properties !== undefined) copy[key] = fill(property, {}, tree);
   }
-  tree?.derived(copy, value);
-  return copy;
+  const others = Object.keys(value).filter((key) => !Object.hasOwn(properties, key));
+  const whole =
+    others.length === 0 ? copy : { ...copy, ...Object.fromEntries(others.map((key) => [key, value[key]])) };
+  tree?.derived(whole, value);
+  return whole;
 }

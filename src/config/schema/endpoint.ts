@@ -1,4 +1,5 @@
 /** Endpoints of gateway projects and aliases of wrapper projects: what a call is answered with, and what it may cost. */
+import type { FilledOf } from "../../plugin/schema-type.ts";
 import { SLUG_PATTERN } from "../slug.ts";
 import {
   choice,
@@ -15,23 +16,21 @@ import {
   usd,
 } from "./keywords.ts";
 
-type Properties = Readonly<Record<string, SchemaNode>>;
-
-export const slugForm: Readonly<Record<string, unknown>> = {
+export const slugForm = {
   maxLength: 200,
   pattern: SLUG_PATTERN,
   patternErrorMessage: "must be lower-case letters and digits, in words joined by single hyphens",
   examples: ["summarise"],
 };
 
-export const uuidForm: Readonly<Record<string, unknown>> = {
+export const uuidForm = {
   pattern: "^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
   patternErrorMessage: "must be a UUID",
   examples: ["6f1c3c0e-8a55-4d0c-9b0e-0d8a2f8f7a11"],
 };
 
 /** Keys of a guardrail's entry that are the gateway's own; all others are options of the plugin. */
-const guardrailKeys: Properties = {
+export const guardrailKeys = {
   use: name("Name of the guardrail.", { examples: ["content_length"] }),
   on: list("Which texts it judges.", choice("A side.", ["input", "output"]), {
     default: ["input"],
@@ -56,11 +55,11 @@ const guardrailKeys: Properties = {
   options: mapOf("Options of the plugin; they may as well stand beside `use`.", true),
 };
 
-export const guardrailUse: SchemaNode = {
+export const guardrailUse = {
   ...section("A guardrail in use.", guardrailKeys, { required: ["use"] }),
   additionalProperties: true,
   examples: [{ use: "content_length", max: 8000 }],
-};
+} as const;
 
 export const GUARDRAIL_KEYS: ReadonlySet<string> = new Set(Object.keys(guardrailKeys));
 
@@ -85,7 +84,7 @@ const failoverEntry = section(
 const TOKENS_MAX = 1_000_000_000;
 const OUTPUT_TOKENS_MAX = 200_000;
 
-const callSettings: Properties = {
+const callSettings = <const M extends SchemaNode>(maxOutputTokens: M) => ({
   provider: orNull(name("Provider key; together with model and credential.", { examples: ["openai"] })),
   model: orNull(name("Model, as the provider names it.", { examples: ["gpt-5-mini"] })),
   credential: orNull(name("Name of a credential of that provider.", { examples: ["openai-main"] })),
@@ -97,7 +96,7 @@ const callSettings: Properties = {
   top_p: orNull(
     decimal("Nucleus sampling; null: not sent. Tune it or temperature, not both.", 0, 1, { examples: [0.9] }),
   ),
-  max_output_tokens: integer("Hard cap per answer.", 1, OUTPUT_TOKENS_MAX, { default: 4096 }),
+  max_output_tokens: maxOutputTokens,
   usage_hard_limit_tokens: orNull(
     integer("Cap on a request's input, at about 4 characters a token; null: unlimited.", 1, TOKENS_MAX, {
       examples: [8000],
@@ -119,24 +118,25 @@ const callSettings: Properties = {
     integer("Calls in any 3,600 s; null: unlimited.", 1, TOKENS_MAX, { examples: [1000] }),
   ),
   guardrails: list("Judge texts, in this order.", guardrailUse, { maxItems: 64 }),
-};
-
-const jsonSchema = (description: string): SchemaNode => ({
-  type: ["object", "boolean", "null"],
-  description: `${description} Draft 2020-12, or draft-07 by \`$schema\`; \`{$ref: ./file.json}\` reads a file.`,
-  default: null,
-  examples: [{ type: "object", required: ["message"] }, { $ref: "./schemas/order.json" }],
 });
 
+const jsonSchema = (description: string) =>
+  ({
+    type: ["object", "boolean", "null"],
+    description: `${description} Draft 2020-12, or draft-07 by \`$schema\`; \`{$ref: ./file.json}\` reads a file.`,
+    default: null,
+    examples: [{ type: "object", required: ["message"] }, { $ref: "./schemas/order.json" }],
+  }) as const;
+
 /** Everything of an endpoint but what tells it from others: what `endpoint_defaults` may hold. */
-const sharedByEndpoints: Properties = {
+const sharedByEndpoints = {
   description: text("What it is for; shown to MCP clients.", {
     default: "",
     examples: ["Sums up a ticket."],
   }),
   is_active: flag("false: calls get 404.", true),
   expose_as_mcp_tool: flag("Whether the project's MCP bridge offers it.", false),
-  ...callSettings,
+  ...callSettings(integer("Hard cap per answer.", 1, OUTPUT_TOKENS_MAX, { default: 4096 })),
   stages: list("Third parties' stages, after those of the project.", stageUse, { maxItems: 64 }),
   streaming_enabled: flag("false: `stream` in a request is ignored.", true),
   sessions_enabled: flag("Whether conversations are kept by the gateway.", false),
@@ -189,15 +189,23 @@ export const alias = section(
       ),
       default: null,
     },
-    ...callSettings,
-    max_output_tokens: orNull(
-      integer(
-        "Hard cap per answer. null: what the client asks for, up to the most that the model writes; a client that asks for nothing gets the provider's own limit. Budgets reserve as much.",
-        1,
-        OUTPUT_TOKENS_MAX,
-        { examples: [8192] },
+    ...callSettings(
+      orNull(
+        integer(
+          "Hard cap per answer. null: what the client asks for, up to the most that the model writes; a client that asks for nothing gets the provider's own limit. Budgets reserve as much.",
+          1,
+          OUTPUT_TOKENS_MAX,
+          { examples: [8192] },
+        ),
       ),
     ),
   },
   { required: ["alias"] },
 );
+
+export type FilledEndpoint = FilledOf<typeof endpoint>;
+export type FilledAlias = FilledOf<typeof alias>;
+/** What endpoints and aliases share. */
+export type FilledCallSettings = Pick<FilledAlias, keyof ReturnType<typeof callSettings>>;
+export type FilledGuardrailUse = FilledOf<typeof guardrailUse>;
+export type FilledStageUse = FilledOf<typeof stageUse>;

@@ -1,18 +1,6 @@
 /** The sections of a configuration that hold for the whole gateway. */
 import { TIMESTAMP } from "../../base/timestamp.ts";
-import {
-  choice,
-  flag,
-  integer,
-  list,
-  mapOf,
-  name,
-  orNull,
-  type SchemaNode,
-  section,
-  text,
-  url,
-} from "./keywords.ts";
+import { choice, flag, integer, list, mapOf, name, orNull, section, text, url } from "./keywords.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -22,7 +10,7 @@ const port = (description: string, value: number) => integer(description, 0, 65_
 const milliseconds = (description: string, value: number) =>
   integer(description, 1, HOUR_MS, { default: value });
 
-const TOKEN_HASH: Readonly<Record<string, unknown>> = {
+const TOKEN_HASH = {
   pattern: "^sha256:[0-9a-fA-F]{64}$",
   patternErrorMessage: "must be `sha256:` and the 64 hex digits of the token's SHA-256",
   examples: [`sha256:${"0123456789abcdef".repeat(4)}`],
@@ -175,47 +163,44 @@ export const plugins = list(
   { examples: [["./plugins/tone.ts"]], maxItems: 200 },
 );
 
-export const providers = mapOf(
-  "Settings of providers for the whole gateway, by provider key.",
-  section("One provider.", {
-    enabled: flag("false: endpoints that rely on it answer 503.", true),
-    base_url: orNull(
-      url("Where requests go; null: the provider's own.", { examples: ["https://api.openai.com/v1"] }),
+export const provider = section("One provider.", {
+  enabled: flag("false: endpoints that rely on it answer 503.", true),
+  base_url: orNull(
+    url("Where requests go; null: the provider's own.", { examples: ["https://api.openai.com/v1"] }),
+  ),
+  timeout_ms: milliseconds("Longest wait for a whole answer that is not streamed.", 60_000),
+  first_byte_timeout_ms: milliseconds(
+    "Longest wait for the first content of a stream; then the next failover entry is asked.",
+    30_000,
+  ),
+  stream_idle_timeout_ms: milliseconds(
+    "Longest silence inside a stream; a longer one ends it with an error.",
+    60_000,
+  ),
+  max_connections: integer(
+    "Connections to one host of the provider; a call that would need another is answered 503, or goes to its next target.",
+    1,
+    65_535,
+    { default: 16_384 },
+  ),
+  proxy: orNull(
+    url(
+      "Forward proxy that calls go through; null: as the environment says (HTTPS_PROXY, HTTP_PROXY, NO_PROXY).",
+      { examples: ["http://proxy.internal:3128"] },
     ),
-    timeout_ms: milliseconds("Longest wait for a whole answer that is not streamed.", 60_000),
-    first_byte_timeout_ms: milliseconds(
-      "Longest wait for the first content of a stream; then the next failover entry is asked.",
-      30_000,
-    ),
-    stream_idle_timeout_ms: milliseconds(
-      "Longest silence inside a stream; a longer one ends it with an error.",
-      60_000,
-    ),
-    max_connections: integer(
-      "Connections to one host of the provider; a call that would need another is answered 503, or goes to its next target.",
-      1,
-      65_535,
-      { default: 16_384 },
-    ),
-    proxy: orNull(
-      url(
-        "Forward proxy that calls go through; null: as the environment says (HTTPS_PROXY, HTTP_PROXY, NO_PROXY).",
-        { examples: ["http://proxy.internal:3128"] },
-      ),
-    ),
-    ca: orNull(pem("Certificates to trust instead of the system's.", "CERTIFICATE")),
-    client_cert: orNull(pem("Client certificate, with its chain; needs `client_key`.", "CERTIFICATE")),
-    client_key: orNull(pem("Private key of `client_cert`.", "PRIVATE KEY")),
-    http2: flag("true: HTTP/2 where the provider's host offers it, else HTTP/1.1.", false),
-    options: mapOf("Options of the provider's plugin, for all credentials.", true),
-  }),
-  { examples: [{ openai: { timeout_ms: 30_000 } }] },
-);
+  ),
+  ca: orNull(pem("Certificates to trust instead of the system's.", "CERTIFICATE")),
+  client_cert: orNull(pem("Client certificate, with its chain; needs `client_key`.", "CERTIFICATE")),
+  client_key: orNull(pem("Private key of `client_cert`.", "PRIVATE KEY")),
+  http2: flag("true: HTTP/2 where the provider's host offers it, else HTTP/1.1.", false),
+  options: mapOf("Options of the provider's plugin, for all credentials.", true),
+});
 
-export const tokenHash: SchemaNode = text(
-  "SHA-256 of the whole token string; see `sluice token`.",
-  TOKEN_HASH,
-);
+export const providers = mapOf("Settings of providers for the whole gateway, by provider key.", provider, {
+  examples: [{ openai: { timeout_ms: 30_000 } }],
+});
+
+export const tokenHash = text("SHA-256 of the whole token string; see `sluice token`.", TOKEN_HASH);
 
 export const controlPlane = section("Who may administer the gateway.", {
   tokens: list(

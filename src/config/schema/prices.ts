@@ -1,12 +1,11 @@
 /** `prices`: what models cost, everything that the bundled table can state of one. */
+import type { FilledOf } from "../../plugin/schema-type.ts";
 import { moment } from "./gateway.ts";
-import { decimal, integer, list, mapOf, name, orNull, type SchemaNode, section, usd } from "./keywords.ts";
-
-type Properties = Readonly<Record<string, SchemaNode>>;
+import { decimal, integer, list, mapOf, name, orNull, section, usd } from "./keywords.ts";
 
 const FACTOR_MAX = 100;
 
-const cached: Properties = {
+const cached = {
   cached_input: orNull(
     usd("Input tokens read from the provider's cache; null: as `input`.", { examples: [0.025] }),
   ),
@@ -21,7 +20,7 @@ const cached: Properties = {
   ),
 };
 
-const amounts: Properties = {
+export const amounts = {
   input: usd("Input tokens.", { examples: [0.25] }),
   output: usd("Output tokens.", { examples: [2] }),
   ...cached,
@@ -54,7 +53,7 @@ const next = section(
   { required: ["from", "input", "output"] },
 );
 
-const price = section(
+export const price = section(
   "What one model costs, in USD per 1,000,000 tokens. It replaces the bundled price of that model.",
   {
     provider: name("Provider key.", { examples: ["openai"] }),
@@ -86,3 +85,9 @@ export const prices = list(
   price,
   { maxItems: 10_000 },
 );
+
+export type FilledTier = FilledOf<typeof tier>;
+export type FilledAmounts = { readonly [K in keyof typeof amounts]?: FilledOf<typeof amounts.input> | null };
+export type FilledPriceList = FilledAmounts & {
+  readonly long_prompt: FilledAmounts | null;
+};

@@ -1,4 +1,7 @@
 /** Projects and what they hold beside endpoints. */
+
+import type { Scope } from "../../plugin/exchange.ts";
+import type { FilledOf } from "../../plugin/schema-type.ts";
 import { alias, endpoint, endpointDefaults, slugForm, stageUse, uuidForm } from "./endpoint.ts";
 import { moment, tokenHash } from "./gateway.ts";
 import {
@@ -17,13 +20,13 @@ import {
 } from "./keywords.ts";
 
 const ITEMS_MAX = 20_000;
-const SCOPES = ["chat", "models", "admin", "mcp", "proxy"];
-const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+const SCOPES: readonly Scope[] = ["chat", "models", "admin", "mcp", "proxy"];
+const METHODS: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 const thingName = (what: string, example: string) =>
   name(`Name of the ${what}, unique in the project.`, { examples: [example] });
 
-const credential = section(
+export const credential = section(
   "Access to one provider.",
   {
     name: thingName("credential", "openai-main"),
@@ -49,11 +52,11 @@ const providerTemplate = section(
   { required: ["name", "provider", "model"] },
 );
 
-const token = section(
+export const token = section(
   "A client's token, by its hash.",
   {
     id: {
-      type: ["integer", "string", "null"],
+      type: ["integer", "string", "null"] as const,
       description: "Known by this in logs and to the control plane; else the first 12 digits of the hash.",
       default: null,
       minLength: 1,
@@ -82,7 +85,7 @@ const headers = (description: string) =>
 
 const rateLimit = (description: string) => orNull(integer(description, 1, 1_000_000_000, { examples: [60] }));
 
-const proxyEndpoint = section(
+export const proxyEndpoint = section(
   "An upstream that calls are passed on to.",
   {
     slug: text("URL path segment.", { ...slugForm, examples: ["crm"] }),
@@ -105,7 +108,7 @@ const proxyEndpoint = section(
   { required: ["slug", "upstream_url"] },
 );
 
-const oauthConnection = section(
+export const oauthConnection = section(
   "Where access tokens for upstreams come from.",
   {
     name: thingName("connection", "crm-oauth"),
@@ -125,7 +128,7 @@ const oauthConnection = section(
   { required: ["name", "token_url", "client_id", "client_secret"] },
 );
 
-const mcpServer = section(
+export const mcpServer = section(
   "An upstream MCP server whose tools the bridge offers.",
   {
     name: thingName("server", "docs"),
@@ -136,7 +139,7 @@ const mcpServer = section(
   { required: ["name", "url"] },
 );
 
-const webhook = section(
+export const webhook = section(
   "A receiver of audit events.",
   {
     name: thingName("webhook", "siem"),
@@ -147,7 +150,7 @@ const webhook = section(
     }),
     active: flag("false: does not fire.", true),
     secret: {
-      type: ["string", "array"],
+      type: ["string", "array"] as const,
       description: "Signs payloads; by reference. Two during rotation: the first signs, both may verify.",
       items: text("A secret.", { minLength: 1, examples: ["${env:SIEM_SECRET}"] }),
       minLength: 1,
@@ -192,3 +195,8 @@ export const project = section(
   },
   { required: ["uuid", "name", "type"] },
 );
+
+export type FilledProject = FilledOf<typeof project>;
+export type FilledCredential = FilledOf<typeof credential>;
+export type FilledTemplate = FilledOf<typeof providerTemplate>;
+export type FilledToken = FilledOf<typeof token>;

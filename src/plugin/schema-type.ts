@@ -1,0 +1,67 @@
+/** Static types from JSON Schemas that are written as constants, so that a key is declared once. Types only. */
+
+/** A JSON Schema as far as types follow from it. */
+type Shape = object | boolean;
+
+/** Values of a schema that have passed it and have its defaults. */
+export type ValueOf<S> = Value<S, "valid">;
+
+/**
+ * The same, while faults are still being collected: a required key that is missing has been reported, and the value goes
+ * on without it.
+ */
+export type FilledOf<S> = Value<S, "filled">;
+
+type Mode = "valid" | "filled";
+
+type Value<S, M extends Mode> = S extends { readonly enum: readonly (infer V)[] }
+  ? V
+  : S extends { readonly const: infer V }
+    ? V
+    : S extends { readonly type: readonly (infer T)[] }
+      ? OfType<T, S, M>
+      : S extends { readonly type: infer T }
+        ? OfType<T, S, M>
+        : unknown;
+
+/** Distributes over a list of types. */
+type OfType<T, S, M extends Mode> = T extends "string"
+  ? string
+  : T extends "integer" | "number"
+    ? number
+    : T extends "boolean"
+      ? boolean
+      : T extends "null"
+        ? null
+        : T extends "array"
+          ? readonly (S extends { readonly items: infer I } ? Value<I, M> : unknown)[]
+          : T extends "object"
+            ? MapOf<S, M>
+            : unknown;
+
+type MapOf<S, M extends Mode> = S extends { readonly properties: infer P }
+  ? S extends { readonly additionalProperties: true }
+    ? Known<P, S, M> & { readonly [key: string]: unknown }
+    : Known<P, S, M>
+  : S extends { readonly additionalProperties: infer A extends Shape }
+    ? { readonly [key: string]: Value<A, M> }
+    : { readonly [key: string]: unknown };
+
+type Known<P, S, M extends Mode> = Flat<
+  { readonly [K in PresentKeys<P, S, M>]: Value<P[K], M> } & {
+    readonly [K in Exclude<keyof P, PresentKeys<P, S, M>>]?: Value<P[K], M>;
+  }
+>;
+
+/** Keys with a default, sections (absent, they are maps of their defaults), and in valid values the required ones. */
+type PresentKeys<P, S, M extends Mode> =
+  | { [K in keyof P]: P[K] extends { readonly default: unknown } | Section ? K : never }[keyof P]
+  | (M extends "valid"
+      ? S extends { readonly required?: readonly (infer R)[] }
+        ? Extract<R, keyof P>
+        : never
+      : never);
+
+type Section = { readonly type: "object"; readonly properties: object };
+
+type Flat<T> = { readonly [K in keyof T]: T[K] };
