@@ -17,11 +17,11 @@ import type { MaybePromise, StateStore } from "../plugin/index.ts";
 import { andThen, isPromise } from "../plugin/index.ts";
 import type { StoreHealth } from "../plugin/store.ts";
 import { adminPlane } from "../surfaces/admin/admin.ts";
-import type { SurfaceContext } from "../surfaces/arrival.ts";
 import { AuthFailures } from "../surfaces/auth-failures.ts";
 import { controlPlane } from "../surfaces/control/control.ts";
 import type { Readiness } from "../surfaces/health.ts";
-import { dataPlane } from "../surfaces/routes.ts";
+import { publicPlane } from "../surfaces/public-plane.ts";
+import type { SurfaceGateway } from "../surfaces/request-context.ts";
 import { ConfigError } from "./config-error.ts";
 import { drain } from "./drain.ts";
 import { generationsAlive, type LiveGeneration } from "./generation.ts";
@@ -119,7 +119,7 @@ function requestOf(options: GatewayOptions): LoadRequest {
   };
 }
 
-class RunningGateway implements Gateway, SurfaceContext {
+class RunningGateway implements Gateway, SurfaceGateway {
   readonly rt: GatewayPlatform;
   readonly random: GatewayPlatform["random"];
   readonly open: OpenCalls;
@@ -225,7 +225,7 @@ class RunningGateway implements Gateway, SurfaceContext {
       uuid: () => this.random.uuid(),
     };
     try {
-      const url = await this.#listen(server.host, server.port, dataPlane(this, health));
+      const url = await this.#listen(server.host, server.port, publicPlane(this, health));
       const adminUrl = admin.enabled
         ? await this.#listen(admin.host, admin.port, this.#adminPlane(health))
         : undefined;

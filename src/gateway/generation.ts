@@ -2,7 +2,7 @@
 import type { CompiledConfig } from "../compile/model.ts";
 import { type ClientAddress, clientAddress } from "../http/client-address.ts";
 import type { ConfigRef } from "../plugin/exchange.ts";
-import type { Generation } from "../surfaces/arrival.ts";
+import type { Generation } from "../surfaces/request-context.ts";
 
 /** Generations in being, for tests and metrics: one when all is quiet. */
 let alive = 0;

@@ -1,7 +1,7 @@
 /** Reads a request's body: bounded in bytes and time, checked to be JSON by its type, its encoding and its text. */
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { GatewayError } from "../plugin/index.ts";
+import type { Clock, GatewayError } from "../plugin/index.ts";
 import { reject } from "../plugin/index.ts";
 import { hasTooManyMembers, MEMBERS_MAX } from "./json-members.ts";
 import { askForBody } from "./respond.ts";
@@ -12,25 +12,27 @@ export type JsonBody = Readonly<Record<string, unknown>>;
 /** Nesting that a body may have; deeper ones would overflow recursive readers (schemas, plugins). */
 export const DEPTH_MAX = 64;
 
-export interface BodyLimits {
-  readonly maxBytes: number;
-  /** Counts bytes that are about to be kept, for as long as the caller needs them; the refusal when there is no room. */
-  readonly hold: (bytes: number) => GatewayError | undefined;
+/** What takes a body: methods of one object rather than closures, since this runs on every call. */
+export interface BodyReader {
+  /** Counts bytes that are about to be kept, for as long as the reader needs them; the refusal when there is no room. */
+  hold(bytes: number): GatewayError | undefined;
+  /** Told once, with the whole body or what refuses it; undefined: it was empty. */
+  done(bytes: Buffer | GatewayError | undefined): void;
 }
 
 /**
- * Reads a body that is JSON by its head, then calls `done` once; never when the client leaves before the end. undefined:
- * it was empty. How long it may take is the caller's to watch. Callbacks, not a promise: a body in one piece costs one
- * event and no turn of the loop.
+ * Reads a body that is JSON by its head and hands it to the reader; `done` is never told when the client leaves before
+ * the end. The reader limits the time. Callbacks, not a promise: a body in one piece costs one event and no turn of the
+ * loop.
  */
 export function readBytes(
   req: IncomingMessage,
   res: ServerResponse,
-  { maxBytes, hold }: BodyLimits,
-  done: (bytes: Buffer | GatewayError | undefined) => void,
+  bytesMax: number,
+  reader: BodyReader,
 ): void {
-  const refusal = refusedByHead(req, maxBytes);
-  if (refusal !== undefined) return done(refusal);
+  const refusal = refusedByHead(req, bytesMax);
+  if (refusal !== undefined) return reader.done(refusal);
   askForBody(req, res);
 
   let first: Buffer | undefined;
@@ -40,12 +42,12 @@ export function readBytes(
   req.on("data", (chunk: Buffer) => {
     if (isRefused) return;
     bytes += chunk.length;
-    const over = bytes > maxBytes ? reject("body_too_large", { max: maxBytes }) : hold(chunk.length);
+    const over = bytes > bytesMax ? reject("body_too_large", { max: bytesMax }) : reader.hold(chunk.length);
     if (over !== undefined) {
       isRefused = true;
       first = undefined;
       rest = undefined;
-      done(over);
+      reader.done(over);
     } else if (first === undefined) first = chunk;
     else (rest ??= [first]).push(chunk);
   });
@@ -55,15 +57,55 @@ export function readBytes(
     // These listeners live as long as the answer, which may stream for minutes: the body must not.
     first = undefined;
     rest = undefined;
-    done(whole);
+    reader.done(whole);
   });
 }
 
+/** Limits of a body that belongs to no call. */
+export interface BodyLimits {
+  readonly bytesMax: number;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  /** What the bytes are counted in while they are kept: until the response is closed. Default: nothing. */
+  readonly budget?: { tryReserve(bytes: number): boolean; release(bytes: number): void };
+}
+
+/** As `readBytes`, within a time; `done` is told once, also when that is over. */
+export function readBytesWithin(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { bytesMax, timeoutMs, clock, budget }: BodyLimits,
+  done: BodyReader["done"],
+): void {
+  let isOver = false;
+  let held = 0;
+  const reader: BodyReader = {
+    hold(bytes) {
+      if (isOver || budget?.tryReserve(bytes) === false)
+        return reject("buffers_full", {}, { retryAfterSeconds: 1 });
+      held += bytes;
+      return undefined;
+    },
+    done(bytes) {
+      if (isOver) return;
+      isOver = true;
+      deadline.cancel();
+      done(bytes);
+    },
+  };
+  const deadline = clock.after(timeoutMs, () => reader.done(reject("body_too_slow", { ms: timeoutMs })));
+  res.once("close", () => {
+    deadline.cancel();
+    budget?.release(held);
+  });
+  readBytes(req, res, bytesMax, reader);
+}
+
 /** What the head alone gives away, in the contract's order: 413, 415. */
-function refusedByHead(req: IncomingMessage, maxBytes: number): GatewayError | undefined {
+function refusedByHead(req: IncomingMessage, bytesMax: number): GatewayError | undefined {
   const length = req.headers["content-length"];
-  if (length !== undefined && Number(length) > maxBytes) {
-    return reject("body_too_large", { max: maxBytes });
+  if (length !== undefined && Number(length) > bytesMax) {
+    return reject("body_too_large", { max: bytesMax });
   }
   const type = req.headers["content-type"];
   if (type !== undefined && type !== "application/json" && !isJsonType(type))

@@ -359,9 +359,12 @@ async function bareServer(t: TestContext): Promise<Client> {
     },
   };
   const http = createServer((req, res) =>
-    readBytes(req, res, { maxBytes: 10_000, hold: () => undefined }, (bytes) => {
-      assert.ok(Buffer.isBuffer(bytes));
-      serveRpc({ server, caller: undefined, req, res, bytes, headers: () => [], done: () => {} });
+    readBytes(req, res, 10_000, {
+      hold: () => undefined,
+      done(bytes) {
+        assert.ok(Buffer.isBuffer(bytes));
+        serveRpc({ server, caller: undefined, req, res, bytes, headers: () => [], done: () => {} });
+      },
     }),
   );
   await new Promise<void>((listening) => http.listen(0, "127.0.0.1", listening));

@@ -3,9 +3,9 @@
  * recorded before it is answered, and wrong tokens of an address that keeps failing are throttled.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { parseJsonObject, readBytes } from "../../http/body.ts";
+import { parseJsonObject, readBytesWithin } from "../../http/body.ts";
 import { type FlatHeaders, sendError, sendJson } from "../../http/respond.ts";
-import type { Clock, GatewayError, MaybePromise } from "../../plugin/index.ts";
+import type { Clock, MaybePromise } from "../../plugin/index.ts";
 import { isGatewayError, reject } from "../../plugin/index.ts";
 import type { AuthFailures } from "../auth-failures.ts";
 import type { AdminAccess, ControlToken } from "./session.ts";
@@ -50,37 +50,25 @@ export function signInSurface(ctx: SignInContext): ServeAdmin {
   };
 }
 
-interface Visit {
+interface SignInRequest {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly headers: FlatHeaders;
 }
 
-function signIn(ctx: SignInContext, { req, res, headers }: Visit): void {
-  const address = ctx.clientAddress(req);
-  let answered = false;
-  const refuseWith = (error: GatewayError): void => {
-    if (answered) return;
-    answered = true;
-    sendError(req, res, error, headers);
-  };
-  const tooSlow = ctx.clock.after(BODY_TIMEOUT_MS, () => {
-    refuseWith(reject("body_too_slow", { ms: BODY_TIMEOUT_MS }));
-  });
-  res.on("close", () => tooSlow.cancel());
-  readBytes(req, res, { maxBytes: BODY_BYTES_MAX, hold: () => undefined }, (bytes) => {
-    tooSlow.cancel();
-    if (answered) return;
+function signIn(ctx: SignInContext, { req, res, headers }: SignInRequest): void {
+  const limits = { bytesMax: BODY_BYTES_MAX, timeoutMs: BODY_TIMEOUT_MS, clock: ctx.clock };
+  readBytesWithin(req, res, limits, (bytes) => {
     const body = isGatewayError(bytes) ? bytes : parseJsonObject(bytes);
-    if (isGatewayError(body)) return refuseWith(body);
+    if (isGatewayError(body)) return sendError(req, res, body, headers);
     const { token } = body;
-    if (typeof token !== "string")
-      return refuseWith(reject("invalid_field", { field: "token", expected: "a string" }));
-    const cookie = ctx.access.signIn(req, token);
-    if (cookie !== undefined) {
-      answered = true;
-      return void res.writeHead(204, [...headers, "Set-Cookie", cookie]).end();
+    if (typeof token !== "string") {
+      const error = reject("invalid_field", { field: "token", expected: "a string" });
+      return sendError(req, res, error, headers);
     }
-    ctx.failures.refuse({ surface: "admin", address }, reject("token_invalid", {}), refuseWith);
+    const cookie = ctx.access.signIn(req, token);
+    if (cookie !== undefined) return void res.writeHead(204, [...headers, "Set-Cookie", cookie]).end();
+    const attempt = { surface: "admin", address: ctx.clientAddress(req) } as const;
+    ctx.failures.refuse(attempt, reject("token_invalid", {}), (error) => sendError(req, res, error, headers));
   });
 }

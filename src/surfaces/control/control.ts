@@ -5,7 +5,7 @@
 import { hash as digestOf, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ResolvedConfig, TokenConfig } from "../../config/model.ts";
-import { readBytes } from "../../http/body.ts";
+import { readBytesWithin } from "../../http/body.ts";
 import { countHeader } from "../../http/head-rules.ts";
 import { refusedOrigin } from "../../http/origin-check.ts";
 import { type FlatHeaders, sendError } from "../../http/respond.ts";
@@ -77,7 +77,9 @@ export function controlPlane(
     open++;
     res.once("close", () => open--);
     const caller = { name, ipAddress };
-    readWithin(ctx, req, res, (bytes) => {
+    const { max_body_bytes: bytesMax, body_timeout_ms: timeoutMs } = ctx.config().server;
+    const limits = { bytesMax, timeoutMs, clock: ctx.clock, budget: ctx.buffered };
+    readBytesWithin(req, res, limits, (bytes) => {
       if (isGatewayError(bytes)) return sendError(req, res, bytes, headers);
       serveRpc({
         server,
@@ -93,34 +95,6 @@ export function controlPlane(
       });
     });
   };
-}
-
-/** The body within its limits of size and time; `done` runs once. */
-function readWithin(
-  ctx: ControlContext,
-  req: IncomingMessage,
-  res: ServerResponse,
-  done: (bytes: Buffer | GatewayError | undefined) => void,
-): void {
-  const { max_body_bytes: maxBytes, body_timeout_ms: ms } = ctx.config().server;
-  let isOver = false;
-  const end = (bytes: Buffer | GatewayError | undefined): void => {
-    if (isOver) return;
-    isOver = true;
-    deadline.cancel();
-    done(bytes);
-  };
-  const deadline = ctx.clock.after(ms, () => end(reject("body_too_slow", { ms })));
-  req.once("close", () => deadline.cancel());
-  let held = 0;
-  const hold = (bytes: number): GatewayError | undefined => {
-    if (isOver || !ctx.buffered.tryReserve(bytes))
-      return reject("buffers_full", {}, { retryAfterSeconds: 1 });
-    held += bytes;
-    return undefined;
-  };
-  res.once("close", () => ctx.buffered.release(held));
-  readBytes(req, res, { maxBytes, hold }, end);
 }
 
 /** The control plane as an MCP server. Its tools are the same for everybody. */

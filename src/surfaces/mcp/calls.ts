@@ -1,5 +1,5 @@
 /**
- * The calls of one POST to the MCP bridge. Mostly one, the visit's own; a batch may ask for several tools, and each has
+ * The calls of one POST to the MCP bridge. Mostly one, the request's own; a batch may ask for several tools, and each has
  * its whole chain, so each is a call of its own. Knows no tool.
  */
 import type { CompiledProject, FinishStep, RequestStep } from "../../compile/model.ts";
@@ -15,11 +15,11 @@ import {
   type MaybePromise,
   reject,
 } from "../../plugin/index.ts";
-import type { Visit } from "../arrival.ts";
 import { rateHeaders } from "../rate-headers.ts";
+import type { RequestContext } from "../request-context.ts";
 
 export class McpCalls {
-  readonly visit: Visit;
+  readonly context: RequestContext;
   readonly project: CompiledProject;
   /** Calls that have not ended, and the POST itself: the configuration is theirs until the last is done. */
   #holds = 1;
@@ -29,29 +29,29 @@ export class McpCalls {
   /** The client has withdrawn a request, and still waits for the others of its batch. */
   #isWithdrawn = false;
   /** Told when the client is gone or the time is up. */
-  #giveUp: (() => void) | undefined;
+  #onCancelled: (() => void) | undefined;
 
-  constructor(visit: Visit, project: CompiledProject) {
-    this.visit = visit;
-    this.#current = visit.call;
+  constructor(context: RequestContext, project: CompiledProject) {
+    this.context = context;
+    this.#current = context.call;
     this.project = project;
-    visit.call.lease = this.#hold(() => {});
-    visit.call.owner = this;
-    visit.res.once("close", () => this.givenUp());
+    context.call.lease = this.#hold(() => {});
+    context.call.owner = this;
+    context.res.once("close", () => this.givenUp());
   }
 
   /** The next call, authenticated like the first. Whoever takes it ends it. */
   next(): MaybePromise<Call | GatewayError> {
-    const { visit } = this;
-    const isLate = visit.call.cancelled !== undefined && !this.#isWithdrawn;
-    if (visit.res.destroyed || isLate) return this.#lateness(visit.call);
-    if (this.#isFirst && !visit.call.ended) {
+    const { context } = this;
+    const isLate = context.call.cancelled !== undefined && !this.#isWithdrawn;
+    if (context.res.destroyed || isLate) return context.cancellation();
+    if (this.#isFirst && !context.call.ended) {
       this.#isFirst = false;
-      return visit.call;
+      return context.call;
     }
     const call = this.#another();
     this.#current = call;
-    const { authenticate } = visit.generation.config;
+    const { authenticate } = context.generation.config;
     const outcome = runRequest(call, [...authenticate, ...this.project.authenticate]);
     return andThen(outcome, (settled) => {
       if (settled === undefined) return call;
@@ -71,7 +71,7 @@ export class McpCalls {
     return andThen(runRequest(call, steps), (outcome) =>
       // What was held to see whether the token may go on is given back.
       andThen(closeMoney(call, undefined), () => {
-        if (call.cancelled !== undefined) return this.#lateness(call);
+        if (call.cancelled !== undefined) return this.context.cancellation(call);
         // An answer of a stage is a chat's; nothing here can give it.
         return outcome === undefined || isGatewayError(outcome) ? outcome : reject("internal", {});
       }),
@@ -93,12 +93,12 @@ export class McpCalls {
   }
 
   /** `work`, or what `late` makes of the refusal when the client leaves or the call's time is up before. */
-  orGivenUp<T>(call: Call, work: MaybePromise<T>, late: (error: GatewayError) => T): MaybePromise<T> {
+  orCancelled<T>(call: Call, work: MaybePromise<T>, late: (error: GatewayError) => T): MaybePromise<T> {
     if (!isPromise(work)) return work;
     return new Promise((resolve, fail) => {
-      this.#giveUp = () => resolve(late(this.#lateness(call)));
+      this.#onCancelled = () => resolve(late(this.context.cancellation(call)));
       const settled = work.finally(() => {
-        this.#giveUp = undefined;
+        this.#onCancelled = undefined;
       });
       settled.then(resolve, fail);
     });
@@ -113,22 +113,15 @@ export class McpCalls {
 
   /** Nobody waits for the answer any more, or it has taken too long: whoever is at work on it is let go. */
   givenUp(): void {
-    const giveUp = this.#giveUp;
-    this.#giveUp = undefined;
-    giveUp?.();
+    const onCancelled = this.#onCancelled;
+    this.#onCancelled = undefined;
+    onCancelled?.();
   }
 
   /** The answer is out. */
   end(status: number): void {
-    this.visit.end(this.visit.call.cancelled === "client_gone" ? 499 : status, undefined);
+    this.context.end(this.context.call.cancelled === "client_gone" ? 499 : status, undefined);
     this.#drop();
-  }
-
-  #lateness(call: Call): GatewayError {
-    const { request_timeout_ms: ms } = this.visit.generation.config.server;
-    if (call.cancelled === "buffers_full") return reject("buffers_full", {}, { retryAfterSeconds: 1 });
-    if (call.cancelled === "fault") return reject("internal", {});
-    return call.cancelled === "shutdown" ? reject("draining", {}) : reject("request_timeout", { ms });
   }
 
   #close(
@@ -137,23 +130,28 @@ export class McpCalls {
     ending: Pick<Ending, "outcome" | "status" | "error">,
   ): void {
     const nothing = { result: undefined, usage: undefined, costNanoUsd: 0 };
-    endCall(call, steps ?? this.visit.generation.config.record, { ...ending, ...nothing });
+    endCall(call, steps ?? this.context.generation.config.record, { ...ending, ...nothing });
   }
 
   #another(): Call {
-    const { ctx, call: first, res } = this.visit;
-    const { clock } = ctx.rt;
+    const { gateway, call: first, res } = this.context;
+    const { clock } = gateway.rt;
     const { surface, scope, method, path, headers, clientAddress, project } = first;
     const call = new Call({
-      ...{ rt: ctx.rt, requestId: ctx.random.uuid(), nowMs: clock.nowMs(), monotonicMs: clock.monotonicMs() },
+      ...{
+        rt: gateway.rt,
+        requestId: gateway.random.uuid(),
+        nowMs: clock.nowMs(),
+        monotonicMs: clock.monotonicMs(),
+      },
       ...{ surface, scope, method, path, headers, clientAddress, project },
     });
     call.config = first.config;
     call.deadlineMs = first.deadlineMs;
-    call.finishSteps = this.visit.generation.config.record;
+    call.finishSteps = this.context.generation.config.record;
     call.owner = this;
-    ctx.open.add(call);
-    call.lease = this.#hold(() => ctx.open.delete(call));
+    gateway.open.add(call);
+    call.lease = this.#hold(() => gateway.open.delete(call));
     res.once("close", () => call.cancel("client_gone"));
     return call;
   }
@@ -169,6 +167,6 @@ export class McpCalls {
   }
 
   #drop(): void {
-    if (--this.#holds === 0) this.visit.release();
+    if (--this.#holds === 0) this.context.release();
   }
 }

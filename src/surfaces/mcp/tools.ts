@@ -50,7 +50,7 @@ export function offeredTools(offer: McpOffer, calls: McpCalls): MaybePromise<rea
     ),
   );
   const all = Promise.all(lists).then((listed) => [...own, ...listed.flat()]);
-  return calls.orGivenUp(calls.visit.call, all, () => own);
+  return calls.orCancelled(calls.context.call, all, () => own);
 }
 
 export function callTool(offer: McpOffer, calls: McpCalls, asked: ToolCall): MaybePromise<RpcOutcome> {
@@ -104,7 +104,7 @@ function waitFor(reply: ToolReply, { calls, call, asked }: ToolRun): MaybePromis
   const answered = new Promise<RpcOutcome>((resolve) => {
     reply.answered = resolve;
   });
-  const outcome = calls.orGivenUp(call, answered, (error) => ({ error: rpcError(error) }));
+  const outcome = calls.orCancelled(call, answered, (error) => ({ error: rpcError(error) }));
   return andThen(outcome, (settled) => {
     working?.();
     return settled;
@@ -210,7 +210,7 @@ function callServer(server: OfferedServer, run: ToolRun): MaybePromise<RpcOutcom
   };
   call.endpoint = server.ref;
   call.body = asked.args;
-  return calls.orGivenUp(call, pass(), (error) => {
+  return calls.orCancelled(call, pass(), (error) => {
     cancel();
     return failed(error.code === "draining" ? "the gateway is shutting down" : "it took too long");
   });

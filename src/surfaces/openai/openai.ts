@@ -1,73 +1,112 @@
 /**
- * The wrapper surface: OpenAI's chat completions and embeddings over every provider, through the same chain as any
- * call. What a client names as `model` is an alias of the configuration.
+ * The wrapper surface: OpenAI's chat completions, embeddings and models over every provider, through the same chain as
+ * any call. What a client names as `model` is an alias of the configuration.
  */
-import type { CompiledEndpoint, CompiledProject } from "../../compile/model.ts";
-import type { JsonBody } from "../../http/body.ts";
+import type { CompiledEndpoint, CompiledProject, ModelEntry } from "../../compile/model.ts";
 import { EventStream } from "../../http/event-stream.ts";
+import { sendJson } from "../../http/respond.ts";
 import type { Call } from "../../pipeline/call.ts";
 import { runChat } from "../../pipeline/chat.ts";
 import type { ClosingAnswer, EventWriter, Reply } from "../../pipeline/reply.ts";
-import type { CallOptions, ChatResult, GatewayError, Message, Usage } from "../../plugin/index.ts";
-import { charactersOf, isGatewayError, reject } from "../../plugin/index.ts";
-import type { Visit } from "../arrival.ts";
+import type { ChatResult, GatewayError, Usage } from "../../plugin/index.ts";
+import { charactersOf, reject } from "../../plugin/index.ts";
+import type { RequestContext } from "../request-context.ts";
+import type { Route, SurfaceModule } from "../route.ts";
 import { closingEvents, completionOf, wholeAsEvents } from "./answer.ts";
 import { readWrapperBody, type WrapperInput } from "./body.ts";
 import { refusedCostly } from "./costly.ts";
-import { embeddingsOf, readEmbeddingsBody } from "./embeddings.ts";
+import { type EmbeddingsInput, embeddingsOf, readEmbeddingsBody } from "./embeddings.ts";
+import { errorBodyFor } from "./errors.ts";
 import { refusedUnjudgeable } from "./judgeable.ts";
 
-/** Answers `POST …/v1/chat/completions`. */
-export function serveCompletions(visit: Visit): void {
-  admitWrapper(visit, (project, body) => {
-    const input = readWrapperBody(body);
-    if (isGatewayError(input)) return visit.refuse(input);
-    const endpoint = project.aliases.get(input.model);
-    if (endpoint === undefined) return visit.refuse(reject("alias_not_found", { alias: input.model }));
+const PROJECT = { surface: "wrapper", projectType: "ai_wrapper" } as const;
+
+const completions: Route<WrapperInput, CompiledEndpoint> = {
+  ...PROJECT,
+  ...{ method: "POST", path: "/api/{project_uuid}/v1/chat/completions", scope: "chat", body: "json" },
+  summary: "OpenAI's chat completions; `model` is an alias.",
+  read: readWrapperBody,
+  target: aliasOf,
+  handler(context, endpoint, input) {
     const refusal = refusedCostly(endpoint, input.options) ?? refusedUnjudgeable(endpoint, input);
-    if (refusal !== undefined) return visit.refuse(refusal);
-    // Several answers come one after the other only where each is whole.
-    const stream = input.stream && (input.options.n ?? 1) === 1;
-    begin(visit.call, endpoint, { body, ...input, stream });
-    runChat(visit.call, endpoint, new CompletionReply(visit, endpoint, input));
-  });
-}
+    if (refusal !== undefined) return refusal;
+    // A stream with several choices is sent once all of them are complete.
+    begin(context, endpoint, input, input.stream && (input.options.n ?? 1) === 1);
+    runChat(context.call, endpoint, new CompletionReply(context, endpoint, input));
+    return undefined;
+  },
+};
 
-/** Answers `POST …/v1/embeddings`. */
-export function serveEmbeddings(visit: Visit): void {
-  admitWrapper(visit, (project, body) => {
-    const input = readEmbeddingsBody(body);
-    if (isGatewayError(input)) return visit.refuse(input);
-    const endpoint = project.aliases.get(input.model);
-    if (endpoint === undefined) return visit.refuse(reject("alias_not_found", { alias: input.model }));
+const embeddings: Route<EmbeddingsInput, CompiledEndpoint> = {
+  ...PROJECT,
+  ...{ method: "POST", path: "/api/{project_uuid}/v1/embeddings", scope: "chat", body: "json" },
+  summary: "OpenAI's embeddings; `model` is an alias.",
+  read: readEmbeddingsBody,
+  target: aliasOf,
+  handler(context, endpoint, input) {
     const refusal = refusedCostly(endpoint, input.options);
-    if (refusal !== undefined) return visit.refuse(refusal);
-    begin(visit.call, endpoint, { body, ...input, stream: false });
-    runChat(visit.call, endpoint, {
-      whole: (_x, result, usage) => visit.answer(200, embeddingsOf(result, usage, input.base64)),
-      refuse: (_x, error) => visit.sendError(error),
-      // Nobody asked for events.
-      events: () => new EventStream(visit.res, () => visit.headers()),
+    if (refusal !== undefined) return refusal;
+    begin(context, endpoint, input, false);
+    runChat(context.call, endpoint, {
+      whole: (_x, result, usage) => context.sendJson(200, embeddingsOf(result, usage, input.base64)),
+      refuse: (_x, error) => context.sendError(error),
+      // Embeddings are not streamed.
+      events: () => new EventStream(context.res, () => context.headers()),
     });
-  });
+    return undefined;
+  },
+};
+
+const models: Route<undefined, CompiledProject> = {
+  ...PROJECT,
+  ...{ method: "GET", path: "/api/{project_uuid}/v1/models", scope: "models", body: "none" },
+  summary: "Lists the aliases of the project, in the order of its configuration.",
+  handler: (context, { models: data }) => sendModels(context, { object: "list", data }),
+};
+
+const model: Route<undefined, ModelEntry> = {
+  ...PROJECT,
+  ...{ method: "GET", path: "/api/{project_uuid}/v1/models/{alias+}", scope: "models", body: "none" },
+  summary: "Shows one alias.",
+  target(project, _input, { target }) {
+    const alias = decoded(target.param);
+    return project.models.find(({ id }) => id === alias) ?? reject("alias_not_found", { alias });
+  },
+  handler: sendModels,
+};
+
+export const openai: SurfaceModule = {
+  routes: [completions, embeddings, models, model],
+  errors: { below: "v1/", body: errorBodyFor },
+};
+
+function sendModels(context: RequestContext, body: object): undefined {
+  sendJson(context.res, 200, JSON.stringify(body), context.headers());
+  context.end(200, undefined);
 }
 
-function admitWrapper(visit: Visit, read: (project: CompiledProject, body: JsonBody) => void): void {
-  visit.admit(
-    "ai_wrapper",
-    () => reject("not_wrapper_project", {}),
-    (project) => visit.readBody((body) => read(project, body)),
-  );
+/** As it is where it is not valid percent-encoding; no alias has that form. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
-interface Asked {
-  readonly body: JsonBody;
-  readonly messages: readonly Message[];
-  readonly options: CallOptions;
-  readonly stream: boolean;
+function aliasOf(
+  { aliases }: CompiledProject,
+  { model: alias }: { readonly model: string },
+): CompiledEndpoint | GatewayError {
+  return aliases.get(alias) ?? reject("alias_not_found", { alias });
 }
 
-function begin(call: Call, endpoint: CompiledEndpoint, { body, messages, options, stream }: Asked): void {
+function begin(
+  { call, body }: RequestContext,
+  endpoint: CompiledEndpoint,
+  { messages, options }: Pick<WrapperInput, "messages" | "options">,
+  stream: boolean,
+): void {
   call.endpoint = endpoint.ref;
   call.body = body;
   call.received = messages;
@@ -78,13 +117,13 @@ function begin(call: Call, endpoint: CompiledEndpoint, { body, messages, options
 }
 
 class CompletionReply implements Reply {
-  readonly #visit: Visit;
+  readonly #context: RequestContext;
   readonly #input: WrapperInput;
   readonly #guarded: boolean;
   #events: CompletionEvents | undefined;
 
-  constructor(visit: Visit, { response, stream }: CompiledEndpoint, input: WrapperInput) {
-    this.#visit = visit;
+  constructor(context: RequestContext, { response, stream }: CompiledEndpoint, input: WrapperInput) {
+    this.#context = context;
     this.#input = input;
     this.#guarded = response.length > 0 || stream.length > 0;
   }
@@ -96,24 +135,24 @@ class CompletionReply implements Reply {
       const events = this.events();
       events.write(wholeAsEvents(answer, this.#input.usageEvent));
       events.end();
-    } else this.#visit.answer(200, JSON.stringify(completionOf(answer)));
+    } else this.#context.sendJson(200, JSON.stringify(completionOf(answer)));
   }
 
   refuse(_x: Call, error: GatewayError): void {
     if (this.#events?.open) this.#events.fail(error);
-    else this.#visit.sendError(error);
+    else this.#context.sendError(error);
   }
 
   events(): EventWriter {
-    return (this.#events = new CompletionEvents(this.#visit, this.#input.usageEvent));
+    return (this.#events = new CompletionEvents(this.#context, this.#input.usageEvent));
   }
 }
 
 class CompletionEvents extends EventStream {
   readonly #usageEvent: boolean;
 
-  constructor(visit: Visit, usageEvent: boolean) {
-    super(visit.res, () => visit.headers(), visit.errorBody);
+  constructor(context: RequestContext, usageEvent: boolean) {
+    super(context.res, () => context.headers(), context.errorBody);
     this.#usageEvent = usageEvent;
   }
 

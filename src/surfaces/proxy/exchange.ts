@@ -22,7 +22,7 @@ import {
   reject,
   STAGES,
 } from "../../plugin/index.ts";
-import type { Visit } from "../arrival.ts";
+import type { RequestContext } from "../request-context.ts";
 import { answerHeaders, requestHeaders, trailers } from "./headers.ts";
 import { handOver } from "./piece.ts";
 import { Upload } from "./upload.ts";
@@ -39,7 +39,7 @@ const REASON_PHRASE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 
 export class ProxyExchange {
-  readonly #visit: Visit;
+  readonly #context: RequestContext;
   readonly #call: Call;
   readonly #endpoint: CompiledProxy;
   readonly #path: string;
@@ -52,18 +52,18 @@ export class ProxyExchange {
   #hasAnswered = false;
   #timer: Timer | undefined;
 
-  constructor(visit: Visit, endpoint: CompiledProxy, path: string) {
-    this.#visit = visit;
-    this.#call = visit.call;
+  constructor(context: RequestContext, endpoint: CompiledProxy, path: string) {
+    this.#context = context;
+    this.#call = context.call;
     this.#endpoint = endpoint;
     this.#path = path;
-    const { max_body_bytes: bytesMax } = visit.generation.config.server;
-    this.#upload = new Upload(visit.req, visit.res, {
+    const { max_body_bytes: bytesMax } = context.generation.config.server;
+    this.#upload = new Upload(context.req, context.res, {
       ...{ own: endpoint.headers, bytesMax },
       tooLarge: () => this.#fail(reject("body_too_large", { max: bytesMax })),
     });
-    visit.call.owner = this;
-    visit.call.finishSteps = endpoint.finish;
+    context.call.owner = this;
+    context.call.finishSteps = endpoint.finish;
   }
 
   /** Down the chain, then out. */
@@ -86,10 +86,10 @@ export class ProxyExchange {
   }
 
   refuse(error: GatewayError): void {
-    const { req, res } = this.#visit;
+    const { req, res } = this.#context;
     if (this.#call.ended) return;
     this.#upload.abandon();
-    sendError(req, res, error, this.#visit.headers());
+    sendError(req, res, error, this.#context.headers());
     this.#end(error.status < 500 ? "refused" : "failed", error.status, error);
   }
 
@@ -123,7 +123,7 @@ export class ProxyExchange {
   }
 
   #send(upstream: URL, accessToken: string | undefined): void {
-    const { req } = this.#visit;
+    const { req } = this.#context;
     const { headers, way } = this.#endpoint;
     this.#accessToken = accessToken;
     const { method } = this.#call;
@@ -211,7 +211,7 @@ export class ProxyExchange {
 
   /** Hints may go on before the answer (RFC 9110, section 15.2); what a client cannot use does not. */
   #inform(status: number, link: string | string[] | undefined): void {
-    const { req, res } = this.#visit;
+    const { req, res } = this.#context;
     if (this.#call.ended || this.#hasAnswered || req.httpVersion === "1.0") return;
     if (status === 102) res.writeProcessing();
     if (status === 103 && link !== undefined) {
@@ -225,12 +225,12 @@ export class ProxyExchange {
 
   /** The answer, as it comes. */
   #pass(out: ClientRequest, answer: IncomingMessage): void {
-    const { req, res } = this.#visit;
+    const { req, res } = this.#context;
     const { statusCode: status = 502, statusMessage = "" } = answer;
     const isChunked = req.httpVersion === "1.1" && answer.headers["content-length"] === undefined;
     const mayTrail = isChunked && req.method !== "HEAD" && status !== 204 && status !== 304;
     const reason = REASON_PHRASE.test(statusMessage) ? statusMessage : "";
-    const own = this.#visit.headers();
+    const own = this.#context.headers();
     try {
       res.writeHead(status, reason, [...answerHeaders(answer, mayTrail, own), ...own]);
     } catch {
@@ -269,7 +269,7 @@ export class ProxyExchange {
   }
 
   #finished(out: ClientRequest, status: number): void {
-    const { req } = this.#visit;
+    const { req } = this.#context;
     if (!this.#upload.hasEnded) {
       this.#upload.abandon();
       out.destroy();
@@ -290,7 +290,7 @@ export class ProxyExchange {
   #cut(detail: string): void {
     if (this.#call.ended) return;
     this.#drop();
-    this.#visit.req.socket.resetAndDestroy();
+    this.#context.req.socket.resetAndDestroy();
     this.#end("failed", 502, reject("upstream_unreachable", {}, { detail }));
   }
 

@@ -1,30 +1,42 @@
-/**
- * The proxy surface: `ANY /api/{project_uuid}/proxy/{slug}[/rest][?query]`. Lets calls in and walks the chain; what goes
- * to the upstream and comes back is proxy-exchange.ts.
- */
+/** The proxy surface: its routes, and what a request's head must satisfy. The exchange with the upstream is exchange.ts. */
 import type { CompiledProject, CompiledProxy } from "../../compile/model.ts";
 import { type GatewayError, reject } from "../../plugin/index.ts";
-import type { Visit } from "../arrival.ts";
+import type { RequestContext } from "../request-context.ts";
+import type { Route, SurfaceModule } from "../route.ts";
 import { ProxyExchange } from "./exchange.ts";
 import { joinPath } from "./path.ts";
 
-/** `rest`: what follows the slug, empty or from its slash on. */
-export function serveProxy(visit: Visit, slug: string, rest: string): void {
-  visit.admit(
-    "proxy",
-    () => reject("not_proxy_project", {}),
-    (project) => callUpstream(visit, project, slug, rest),
-  );
+const root: Route<undefined, CompiledProxy> = {
+  ...{ method: "ANY", path: "/api/{project_uuid}/proxy/{slug}" },
+  summary: "Passes a request on to the proxy endpoint's upstream.",
+  ...{ surface: "proxy", scope: "proxy", projectType: "proxy", body: "streamed" },
+  target: endpointOf,
+  handler: callUpstream,
+};
+
+const below: Route<undefined, CompiledProxy> = {
+  ...root,
+  path: "/api/{project_uuid}/proxy/{slug}/{path+}",
+  summary: "The same for a path below the upstream's.",
+};
+
+export const proxy: SurfaceModule = { routes: [root, below] };
+
+function endpointOf(
+  { proxies }: CompiledProject,
+  _input: undefined,
+  { target }: RequestContext,
+): CompiledProxy | GatewayError {
+  const { param: slug } = target;
+  const endpoint = proxies.get(slug);
+  return endpoint?.isActive === true ? endpoint : reject("endpoint_not_found", { slug });
 }
 
-function callUpstream(visit: Visit, project: CompiledProject, slug: string, rest: string): void {
-  const endpoint = project.proxies.get(slug);
-  if (endpoint === undefined || !endpoint.isActive)
-    return visit.refuse(reject("endpoint_not_found", { slug }));
-  visit.call.endpoint = endpoint.ref;
-  const path = pathOn(endpoint, rest, visit.req.url ?? "");
-  const exchange = new ProxyExchange(visit, endpoint, path ?? "");
-  const refusal = refusedByHead(visit, endpoint, path);
+function callUpstream(context: RequestContext, endpoint: CompiledProxy): undefined {
+  context.call.endpoint = endpoint.ref;
+  const path = pathOn(endpoint, context.target.rest, context.req.url ?? "");
+  const exchange = new ProxyExchange(context, endpoint, path ?? "");
+  const refusal = refusedByHead(context, endpoint, path);
   if (refusal === undefined) exchange.begin();
   else exchange.refuse(refusal);
 }
@@ -39,7 +51,7 @@ function pathOn({ upstream }: CompiledProxy, rest: string, target: string): stri
 const NOWHERE = new URL("http://blocked.invalid/");
 
 function refusedByHead(
-  { req, call, generation }: Visit,
+  { req, call, generation }: RequestContext,
   { allowedMethods }: CompiledProxy,
   path: string | undefined,
 ): GatewayError | undefined {
