@@ -5,7 +5,7 @@
 import { Slices } from "../base/slices.ts";
 import type { ProjectConfig, ResolvedConfig } from "../config/model.ts";
 import { edited } from "../guardrails/edits.ts";
-import type { UpstreamClient } from "../net/http1/client.ts";
+import type { HttpClient } from "../net/http-client.ts";
 import type { Plugin } from "../plugin/contract.ts";
 import type { ProjectRef } from "../plugin/exchange.ts";
 import type { Host } from "../plugin/index.ts";
@@ -28,7 +28,7 @@ export interface CompileInput {
   readonly registry: Registry;
   readonly platform: Platform;
   readonly pool: InstancePool;
-  readonly upstream: () => Promise<UpstreamClient>;
+  readonly upstream: () => Promise<HttpClient>;
 }
 
 /** Rejects with a CompileError when a plugin's setup fails. */

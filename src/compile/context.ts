@@ -1,7 +1,7 @@
 /** What all parts of one compilation share. */
 import type { Slices } from "../base/slices.ts";
 import type { ResolvedConfig, SourcePlace } from "../config/model.ts";
-import type { UpstreamClient } from "../net/http1/client.ts";
+import type { HttpClient } from "../net/http-client.ts";
 import type { Plugin } from "../plugin/contract.ts";
 import type { Host, MaybePromise } from "../plugin/index.ts";
 import type { Platform } from "../plugins-host/host.ts";
@@ -17,7 +17,7 @@ export interface CompileContext {
   readonly slices: Slices;
   hostFor(plugin: Plugin): Host;
   /** The HTTP client to providers, loaded when the first provider needs it. */
-  upstream(): Promise<UpstreamClient>;
+  upstream(): Promise<HttpClient>;
   /** Runs `make`; what it throws becomes a CompileError that names the place in the YAML. */
   at<T>(place: SourcePlace, make: () => MaybePromise<T>): MaybePromise<T>;
 }

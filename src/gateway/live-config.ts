@@ -7,7 +7,7 @@ import { CompileError } from "../compile/context.ts";
 import { type ConfigChange, diffConfigs } from "../config/diff.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import type { Diagnostic } from "../config/report/diagnostic.ts";
-import type { UpstreamClient } from "../net/http1/client.ts";
+import type { HttpClient } from "../net/http-client.ts";
 import { InstancePool } from "../plugins-host/instances.ts";
 import { registerConnectionMetrics } from "../telemetry/metrics-connections.ts";
 import { ConfigError, setupDiagnostic } from "./config-error.ts";
@@ -40,7 +40,7 @@ export class LiveConfig {
   readonly #started: ResolvedConfig;
   readonly #pool: InstancePool;
   readonly #layers: Layers;
-  #upstream: Promise<UpstreamClient> | undefined;
+  #upstream: Promise<HttpClient> | undefined;
   #current: LiveGeneration | undefined;
   #swaps: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -187,9 +187,9 @@ export class LiveConfig {
     })().catch((thrown: unknown) => log.error({ err: thrown }, "stale overrides could not be dropped"));
   }
 
-  #upstreamClient(): Promise<UpstreamClient> {
-    this.#upstream ??= import("../net/http1/client.ts").then(({ createUpstreamClient }) => {
-      const client = createUpstreamClient({ clock: this.#rt.clock });
+  #upstreamClient(): Promise<HttpClient> {
+    this.#upstream ??= import("../net/http1/client.ts").then(({ createHttp1Client }) => {
+      const client = createHttp1Client({ clock: this.#rt.clock });
       registerConnectionMetrics(this.#rt.metrics, client);
       return client;
     });

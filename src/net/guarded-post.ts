@@ -4,14 +4,8 @@
  */
 import type { Clock } from "../plugin/index.ts";
 import { reasonOf } from "./guarded-agents.ts";
-import {
-  type AnswerHeaders,
-  createUpstreamClient,
-  type UpstreamCall,
-  type UpstreamClient,
-  type UpstreamError,
-  type UpstreamHandler,
-} from "./http1/client.ts";
+import type { AnswerHeaders, HttpCall, HttpClient, HttpError, HttpHandler } from "./http-client.ts";
+import { createHttp1Client } from "./http1/client.ts";
 import { checkUrl, guardedLookup, type Resolve, ssrfAllow } from "./ssrf.ts";
 
 /**
@@ -102,7 +96,7 @@ export function guardedPost(options: GuardedPostOptions): GuardedPost {
 
 /** The connections of one `network.allow`. */
 class Outlet {
-  readonly client: UpstreamClient;
+  readonly client: HttpClient;
   readonly #entries: readonly string[];
   readonly #check: (url: string) => URL | string;
   /** Why a URL may not be posted to; undefined: it may, as far as it says. */
@@ -112,7 +106,7 @@ class Outlet {
     const allow = ssrfAllow(entries);
     this.#entries = entries;
     this.#check = (url) => checkUrl(url, allow);
-    this.client = createUpstreamClient({ clock, keepMsMax: IDLE_MS, lookup: guardedLookup(allow, resolve) });
+    this.client = createHttp1Client({ clock, keepMsMax: IDLE_MS, lookup: guardedLookup(allow, resolve) });
   }
 
   allows(entries: readonly string[]): boolean {
@@ -130,8 +124,8 @@ class Outlet {
   }
 }
 
-class Exchange implements UpstreamHandler {
-  call: UpstreamCall | undefined;
+class Exchange implements HttpHandler {
+  call: HttpCall | undefined;
   readonly #maxBytes: number;
   readonly #settle: (outcome: PostOutcome) => void;
   readonly #parts: Buffer[] = [];
@@ -158,7 +152,7 @@ class Exchange implements UpstreamHandler {
     this.#done(undefined);
   }
 
-  onError(error: UpstreamError): void {
+  onError(error: HttpError): void {
     this.#done(failure(error, this.#status !== undefined));
   }
 
@@ -173,7 +167,7 @@ class Exchange implements UpstreamHandler {
   }
 }
 
-function failure({ kind, reason, cause }: UpstreamError, answered: boolean): string {
+function failure({ kind, reason, cause }: HttpError, answered: boolean): string {
   if (kind === "timeout" || kind === "protocol") return reason;
   if (answered) return "the connection was lost before the answer was complete";
   const why = reasonOf(cause);

@@ -1,7 +1,7 @@
 /** One streamed answer: bytes in, chunks out, all chunks of one network read in one batch. */
 
+import type { AnswerHeaders, HttpCall, HttpError, HttpHandler } from "../net/http-client.ts";
 import { AnswerBody, ERROR_BYTES_MAX } from "../net/http1/answer-body.ts";
-import type { AnswerHeaders, UpstreamCall, UpstreamError, UpstreamHandler } from "../net/http1/client.ts";
 import type { ChatChunk } from "../plugin/index.ts";
 import type {
   ProviderFailure,
@@ -22,9 +22,9 @@ const GZIP = [0x1f, 0x8b] as const;
 /** What a body is that begins so. */
 const KINDS: Readonly<Record<string, string>> = { "<": "HTML", "{": "JSON", "[": "JSON" };
 
-export class StreamedAnswer implements UpstreamHandler, StreamControl {
+export class StreamedAnswer implements HttpHandler, StreamControl {
   /** Set when `send` has returned; events may come before. */
-  call: UpstreamCall | undefined;
+  call: HttpCall | undefined;
   readonly #format: WireFormat;
   readonly #scrub: Scrub;
   readonly #sink: ProviderSink;
@@ -96,7 +96,7 @@ export class StreamedAnswer implements UpstreamHandler, StreamControl {
     this.#close();
   }
 
-  onError(error: UpstreamError): void {
+  onError(error: HttpError): void {
     // Everything had come but the end of the connection: as good as complete.
     if (this.#decoder.complete) this.#close();
     else this.#fail(lostFailure(error, this.#status));

@@ -1,14 +1,14 @@
 /** One answer that is wanted whole: gathers its body and settles with what the wire format makes of it. */
 import { processInBatch } from "../base/batching.ts";
+import type { AnswerHeaders, HttpCall, HttpError, HttpHandler } from "../net/http-client.ts";
 import { ANSWER_BYTES_MAX, AnswerBody, ERROR_BYTES_MAX } from "../net/http1/answer-body.ts";
-import type { AnswerHeaders, UpstreamCall, UpstreamError, UpstreamHandler } from "../net/http1/client.ts";
 import type { ChatResult, Exchange } from "../plugin/index.ts";
 import type { ProviderFailure, WireFormat } from "../provider-kit/index.ts";
 import { failure, isFailure } from "../provider-kit/index.ts";
 import type { Scrub } from "./scrub.ts";
 import { isSuccess, lostFailure, statusFailure, takenFailure } from "./wire-failure.ts";
 
-export class WholeAnswer implements UpstreamHandler {
+export class WholeAnswer implements HttpHandler {
   readonly #format: WireFormat;
   readonly #scrub: Scrub;
   readonly #x: Exchange;
@@ -65,12 +65,12 @@ export class WholeAnswer implements UpstreamHandler {
     }
   }
 
-  onError(error: UpstreamError): void {
+  onError(error: HttpError): void {
     this.#done(lostFailure(error, this.#status));
   }
 
   /** Nobody waits for the answer any more. What it is settled with is seen by nobody, and must not move on. */
-  cancel(call: UpstreamCall): void {
+  cancel(call: HttpCall): void {
     this.#over = true;
     call.cancel();
     const accepted = isSuccess(this.#status);

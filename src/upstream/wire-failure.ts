@@ -1,6 +1,6 @@
 /** What counts as which failure of a provider asked over HTTP, with secrets taken out of what it said. */
 
-import type { UpstreamError } from "../net/http1/client.ts";
+import type { HttpError } from "../net/http-client.ts";
 import { connectionCause } from "../net/http1/connection-cause.ts";
 import type { ProviderFailure, WireFormat } from "../provider-kit/index.ts";
 import { failure } from "../provider-kit/index.ts";
@@ -32,7 +32,7 @@ export function takenFailure(failed: ProviderFailure, scrub: Scrub, status: numb
 }
 
 /** No answer, or not all of one. A lost connection shows the status that had come, a time-out never does. */
-export function lostFailure(error: UpstreamError, status: number): ProviderFailure {
+export function lostFailure(error: HttpError, status: number): ProviderFailure {
   const { reason, cause } = error;
   if (error.kind === "fault")
     return failure({ status: undefined, reason, retryable: false, accepted: true, internal: true, cause });

@@ -3,8 +3,8 @@
  * counts as a failure, once for all formats. Nothing here knows a vendor.
  */
 import { passthrough } from "../base/trace-context.ts";
+import type { HttpClient, HttpLimits } from "../net/http-client.ts";
 import { ANSWER_BYTES_MAX } from "../net/http1/answer-body.ts";
-import type { UpstreamClient, UpstreamLimits } from "../net/http1/client.ts";
 import type { Exchange } from "../plugin/index.ts";
 import type { Credential, Provider, WireFormat } from "../provider-kit/index.ts";
 import { scrubber } from "./scrub.ts";
@@ -32,22 +32,22 @@ const STREAM_BYTES_MAX = 256 * 1024 * 1024;
 export function wireProvider(
   format: WireFormat,
   credential: Credential,
-  client: UpstreamClient,
+  client: HttpClient,
   settings: WireSettings,
 ): Provider {
   const { timeoutMs, firstByteTimeoutMs, idleTimeoutMs, connectionsMax } = settings;
-  const whole: UpstreamLimits = {
+  const whole: HttpLimits = {
     // Models send the head of a whole answer when it is finished.
     ...{ firstByteTimeoutMs: timeoutMs, idleTimeoutMs: timeoutMs, totalTimeoutMs: timeoutMs },
     ...{ connectionsMax, isRepeatable: true, bodyBytesMax: ANSWER_BYTES_MAX },
   };
-  const streamed: UpstreamLimits = {
+  const streamed: HttpLimits = {
     // A healthy stream may last for hours: its silences are limited, it is not.
     ...{ firstByteTimeoutMs, idleTimeoutMs, totalTimeoutMs: Number.POSITIVE_INFINITY, awaitsContent: true },
     ...{ connectionsMax, isRepeatable: true, bodyBytesMax: STREAM_BYTES_MAX },
   };
   const { traceparent = passthrough } = settings;
-  const traced = (limits: UpstreamLimits, x: Exchange): UpstreamLimits => {
+  const traced = (limits: HttpLimits, x: Exchange): HttpLimits => {
     const trace = traceparent(x);
     return trace === undefined ? limits : { ...limits, traceparent: trace };
   };

@@ -1,14 +1,8 @@
 /** The HTTP client over real sockets: what its callbacks say, and that nothing outlives its limits. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import {
-  createUpstreamClient,
-  type UpstreamCall,
-  type UpstreamClient,
-  type UpstreamError,
-  type UpstreamLimits,
-  type UpstreamOptions,
-} from "../../src/net/http1/client.ts";
+import type { HttpCall, HttpClient, HttpError, HttpLimits } from "../../src/net/http-client.ts";
+import { createHttp1Client, type Http1ClientOptions } from "../../src/net/http1/client.ts";
 import {
   cutAnswer,
   type FakeUpstream,
@@ -22,7 +16,7 @@ import {
 } from "../../src/testing/fake-upstream.ts";
 import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
 
-const LIMITS: UpstreamLimits = {
+const LIMITS: HttpLimits = {
   firstByteTimeoutMs: 1_000,
   idleTimeoutMs: 2_000,
   totalTimeoutMs: 10_000,
@@ -32,13 +26,13 @@ const LIMITS: UpstreamLimits = {
 interface Bench {
   readonly clock: VirtualClock;
   readonly upstream: FakeUpstream;
-  readonly client: UpstreamClient;
+  readonly client: HttpClient;
 }
 
-async function bench(t: TestContext, options: Omit<UpstreamOptions, "clock"> = {}): Promise<Bench> {
+async function bench(t: TestContext, options: Omit<Http1ClientOptions, "clock"> = {}): Promise<Bench> {
   const clock = virtualClock();
   const upstream = await fakeUpstream();
-  const client = createUpstreamClient({ clock, ...options });
+  const client = createHttp1Client({ clock, ...options });
   t.after(async () => {
     await upstream.close();
     await client.close();
@@ -50,18 +44,18 @@ interface Heard {
   status: number;
   headers: Record<string, string>;
   body: string;
-  error: UpstreamError | undefined;
+  error: HttpError | undefined;
 }
 
 interface Asked {
-  readonly call: UpstreamCall;
+  readonly call: HttpCall;
   readonly heard: Heard;
   readonly over: Promise<Heard>;
   /** Resolves when the head or more of the body comes. */
   next(): Promise<void>;
 }
 
-function ask(client: UpstreamClient, url: string, limits = LIMITS): Asked {
+function ask(client: HttpClient, url: string, limits = LIMITS): Asked {
   const heard: Heard = { status: 0, headers: {}, body: "", error: undefined };
   let settle: (heard: Heard) => void = () => {};
   let progress: () => void = () => {};

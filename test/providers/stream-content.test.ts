@@ -7,7 +7,7 @@ import { google } from "../../providers/google.ts";
 import { mistral } from "../../providers/mistral.ts";
 import { ollama } from "../../providers/ollama.ts";
 import { openai } from "../../providers/openai.ts";
-import type { UpstreamClient, UpstreamHandler } from "../../src/net/http1/client.ts";
+import type { HttpClient, HttpHandler } from "../../src/net/http-client.ts";
 import type { ProviderSink, WireFormat } from "../../src/provider-kit/index.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { wireProvider } from "../../src/upstream/wire.ts";
@@ -63,9 +63,9 @@ for (const [name, { format: made, opening, thought }] of Object.entries(VENDORS)
   test(`${name}: a thought ends the wait for content, an opening does not`, () => {
     // These six set up a wire format, synchronously.
     const format = made as WireFormat;
-    let handler: UpstreamHandler | undefined;
+    let handler: HttpHandler | undefined;
     let begun = 0;
-    const client: UpstreamClient = {
+    const client: HttpClient = {
       send(_request, to) {
         handler = to;
         return { pause() {}, resume() {}, cancel() {}, contentBegun: () => void begun++ };

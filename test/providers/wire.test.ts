@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { openai } from "../../providers/openai.ts";
-import { createUpstreamClient } from "../../src/net/http1/client.ts";
+import { createHttp1Client } from "../../src/net/http1/client.ts";
 import {
   isFailure,
   type Provider,
@@ -39,7 +39,7 @@ interface Bench {
 async function bench(t: TestContext): Promise<Bench> {
   const clock = virtualClock();
   const upstream = await fakeUpstream();
-  const client = createUpstreamClient({ clock });
+  const client = createHttp1Client({ clock });
   t.after(async () => {
     await upstream.close();
     await client.close();

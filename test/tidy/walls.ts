@@ -136,12 +136,6 @@ function resolved(path: string, from: string): string {
 export const KNOWN_CYCLES: readonly (readonly string[])[] = [
   ["src/config/check/call-settings.ts", "src/config/check/model-settings.ts", "src/config/check/targets.ts"],
   ["src/config/report/diagnostic.ts", "src/config/report/render.ts"],
-  [
-    "src/net/http1/client.ts",
-    "src/net/http1/connection.ts",
-    "src/net/http1/open-call.ts",
-    "src/net/http1/origin.ts",
-  ],
 ];
 
 /**

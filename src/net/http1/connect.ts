@@ -9,10 +9,9 @@ export interface Address {
   readonly port: number;
 }
 
-/** undefined for what is neither http nor https. */
-export function addressOf({ protocol, hostname, port }: URL): Address | undefined {
+/** Of an http or https URL. */
+export function addressOf({ protocol, hostname, port }: URL): Address {
   const secure = protocol === "https:";
-  if (!secure && protocol !== "http:") return undefined;
   const host = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   return { secure, host, port: port === "" ? (secure ? 443 : 80) : Number(port) };
 }

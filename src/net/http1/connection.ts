@@ -7,11 +7,12 @@
  */
 import type { Socket } from "node:net";
 import { flushInBatch } from "../../base/batching.ts";
-import type { UpstreamError } from "./client.ts";
-import { READ_BUFFER, type SocketEvents } from "./connect.ts";
-import type { Dated } from "./deadlines.ts";
-import type { OpenCall } from "./open-call.ts";
-import type { Origin } from "./origin.ts";
+import type { ConnectionOwner, PooledConnection } from "../connection-pool.ts";
+import type { Dated } from "../deadlines.ts";
+import { codedError, type HttpError } from "../http-client.ts";
+import type { Carrier, OpenCall } from "../open-call.ts";
+import { type Connector, READ_BUFFER, type SocketEvents } from "./connect.ts";
+import type { Outgoing } from "./outgoing.ts";
 import { exceedsShare, type ShareReader, waitForShare } from "./read-share.ts";
 import { ResponseParser } from "./response-parser.ts";
 
@@ -23,13 +24,13 @@ const KEEP_MARGIN_MS = 1_000;
 /** So long a request and the other side's close may be on their way towards each other. */
 const CROSSING_MS = 250;
 
-export class Connection implements Dated, SocketEvents, ShareReader {
+export class Connection implements PooledConnection<Outgoing>, Carrier, Dated, SocketEvents, ShareReader {
   watchIndex = 0;
-  readonly #origin: Origin;
+  readonly #owner: ConnectionOwner<Outgoing>;
   readonly #socket: Socket;
   readonly #parser = new ResponseParser();
   /** undefined while it is free. */
-  #call: OpenCall | undefined;
+  #call: OpenCall<Outgoing> | undefined;
   /** End of the connecting, or of the waiting for another call. */
   #dueMs: number;
   #gone = false;
@@ -41,22 +42,22 @@ export class Connection implements Dated, SocketEvents, ShareReader {
   #reusedAtMs: number | undefined;
 
   /** Opens it, for this call. */
-  constructor(origin: Origin, call: OpenCall) {
-    this.#origin = origin;
+  constructor(owner: ConnectionOwner<Outgoing>, connect: Connector, call: OpenCall<Outgoing>) {
+    this.#owner = owner;
     this.#call = call;
-    this.#dueMs = origin.deadlines.clock.monotonicMs() + CONNECT_TIMEOUT_MS;
-    this.#socket = origin.connect(this);
+    this.#dueMs = owner.deadlines.clock.monotonicMs() + CONNECT_TIMEOUT_MS;
+    this.#socket = connect(this);
     call.attach(this);
-    origin.deadlines.add(this);
+    owner.deadlines.add(this);
   }
 
   /** Takes the next call. False: it cannot, the other side has left meanwhile. */
-  run(call: OpenCall): boolean {
+  run(call: OpenCall<Outgoing>): boolean {
     if (this.#gone || !this.#socket.writable || this.#socket.readableEnded) return false;
     this.#call = call;
     call.attach(this);
     this.#dueMs = Number.POSITIVE_INFINITY;
-    this.#reusedAtMs = call.isRepeatable ? this.#origin.deadlines.clock.monotonicMs() : undefined;
+    this.#reusedAtMs = call.isRepeatable ? this.#owner.deadlines.clock.monotonicMs() : undefined;
     this.#write(call);
     return true;
   }
@@ -87,11 +88,11 @@ export class Connection implements Dated, SocketEvents, ShareReader {
   }
 
   expire(): void {
-    if (this.#dueMs > this.#origin.deadlines.clock.monotonicMs()) return;
+    if (this.#dueMs > this.#owner.deadlines.clock.monotonicMs()) return;
     this.#lose({
       kind: "unreachable",
       reason: "unreachable",
-      cause: coded("ETIMEDOUT", "no connection in time"),
+      cause: codedError("ETIMEDOUT", "no connection in time"),
     });
   }
 
@@ -114,7 +115,7 @@ export class Connection implements Dated, SocketEvents, ShareReader {
     }
     const headBefore = parser.headComplete;
     const sound = parser.read(READ_BUFFER, length);
-    if (!headBefore && parser.headComplete) call.onHead(parser.head);
+    if (!headBefore && parser.headComplete) call.onHead(parser.head.status, parser.head);
     if (parser.body !== undefined && this.#call === call) call.onBody(parser.body);
     // Whoever heard may have given the call up.
     if (this.#call !== call) return;
@@ -130,7 +131,7 @@ export class Connection implements Dated, SocketEvents, ShareReader {
   onEnd(): void {
     const call = this.#call;
     if (call !== undefined && this.#parser.end()) this.#done(call);
-    else this.#lose(this.#lost(coded("ECONNRESET", "the other side closed the connection"), true));
+    else this.#lose(this.#lost(codedError("ECONNRESET", "the other side closed the connection"), true));
   }
 
   onClose(cause: Error | undefined): void {
@@ -138,13 +139,13 @@ export class Connection implements Dated, SocketEvents, ShareReader {
     this.#lose(this.#lost(cause, code === "ECONNRESET" || code === "EPIPE"));
   }
 
-  #lost(cause: Error | undefined, reset: boolean): UpstreamError {
+  #lost(cause: Error | undefined, reset: boolean): HttpError {
     return this.#parser.headComplete
       ? { kind: "reset", reason: "connection lost before the answer was complete", cause }
       : { kind: reset ? "reset" : "unreachable", reason: "unreachable", cause };
   }
 
-  #write(call: OpenCall): void {
+  #write(call: OpenCall<Outgoing>): void {
     const write = (): void => {
       // None is left of a call that has been given up meanwhile.
       const request = call.takeRequest(this.#reusedAtMs === undefined);
@@ -157,9 +158,9 @@ export class Connection implements Dated, SocketEvents, ShareReader {
     connection.#lose({ kind: "fault", reason: "internal error", cause });
   }
 
-  #done(call: OpenCall): void {
+  #done(call: OpenCall<Outgoing>): void {
     this.#call = undefined;
-    if (this.#mayStay()) this.#origin.release(this);
+    if (this.#mayStay()) this.#owner.release(this);
     else this.#lose(undefined);
     call.onComplete();
   }
@@ -174,36 +175,31 @@ export class Connection implements Dated, SocketEvents, ShareReader {
     this.#parser.reset();
     this.#isHeldBack = false;
     if (this.#socket.isPaused()) this.#socket.resume();
-    const { deadlines, keepMsMax } = this.#origin;
+    const { deadlines, keepMsMax } = this.#owner;
     this.#dueMs = deadlines.clock.monotonicMs() + Math.min(keepMs, keepMsMax);
     deadlines.noLaterThan(this.#dueMs);
     return true;
   }
 
   /** The end of it, whatever state it is in; `error` is for the call it has. */
-  #lose(error: UpstreamError | undefined): void {
+  #lose(error: HttpError | undefined): void {
     if (this.#gone) return;
     this.#gone = true;
     this.#socket.destroy();
     const call = this.#call;
     this.#call = undefined;
-    this.#origin.deadlines.delete(this);
+    this.#owner.deadlines.delete(this);
     if (error?.kind === "reset" && call !== undefined && this.#hasCrossed()) {
-      this.#origin.replace(this, call);
+      this.#owner.replace(this, call);
       return;
     }
-    this.#origin.lose(this);
+    this.#owner.lose(this);
     if (error !== undefined) call?.onLost(error);
   }
 
   /** The other side closed it as idle while the request was on its way. */
   #hasCrossed(): boolean {
     if (this.#reusedAtMs === undefined) return false;
-    return this.#origin.deadlines.clock.monotonicMs() - this.#reusedAtMs <= CROSSING_MS;
+    return this.#owner.deadlines.clock.monotonicMs() - this.#reusedAtMs <= CROSSING_MS;
   }
-}
-
-/** An error with a code, as those of sockets have one. */
-function coded(code: string, message: string): Error {
-  return Object.assign(new Error(message), { code });
 }

@@ -2,7 +2,7 @@
  * The bytes of a request, head and body in one text for one write. Whatever could end a line, and so begin a header or
  * a request of its own, is refused.
  */
-import type { WireRequest } from "../../provider-kit/index.ts";
+import type { OutboundRequest } from "../http-client.ts";
 
 export interface Outgoing {
   readonly text: string;
@@ -16,7 +16,7 @@ const VALUE = /^[\t\x20-\x7e]*$/;
 const OWN = /^(?:content-length|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer)$/i;
 
 /** Header lines, each with its CRLF; or what is wrong with them, without any value. */
-export function headerLines(headers: WireRequest["headers"]): string | Error {
+export function headerLines(headers: OutboundRequest["headers"]): string | Error {
   let lines = "";
   for (const [name, value] of Object.entries(headers)) {
     if (!NAME.test(name)) return new Error("invalid header name");
@@ -27,7 +27,7 @@ export function headerLines(headers: WireRequest["headers"]): string | Error {
 }
 
 /** `target` and `host` are taken from a parsed URL, which leaves nothing in them that could end a line. */
-export function requestStart(method: WireRequest["method"], target: string, host: string): string {
+export function requestStart(method: string, target: string, host: string): string {
   return `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\nuser-agent: sluice\r\n`;
 }
 

@@ -1,14 +1,14 @@
 /** A call of the upstream client as a test sees it: what was heard so far, and promises for what comes. */
 
 import type {
-  UpstreamCall,
-  UpstreamClient,
-  UpstreamError,
-  UpstreamLimits,
-} from "../../../src/net/http1/client.ts";
-import type { WireRequest } from "../../../src/provider-kit/index.ts";
+  HttpCall,
+  HttpClient,
+  HttpError,
+  HttpLimits,
+  OutboundRequest,
+} from "../../../src/net/http-client.ts";
 
-export const LIMITS: UpstreamLimits = {
+export const LIMITS: HttpLimits = {
   firstByteTimeoutMs: 60_000,
   idleTimeoutMs: 60_000,
   totalTimeoutMs: 300_000,
@@ -22,11 +22,11 @@ export interface Heard {
   body: string;
   /** Of each piece of the body. */
   readonly pieceBytes: number[];
-  error: UpstreamError | undefined;
+  error: HttpError | undefined;
 }
 
 export interface Asked {
-  readonly call: UpstreamCall;
+  readonly call: HttpCall;
   readonly heard: Heard;
   readonly over: Promise<Heard>;
   /** Resolves when the head or more of the body comes. */
@@ -34,7 +34,7 @@ export interface Asked {
 }
 
 /** Asks for `url`; `more` stands in place of the rest of the request. */
-export function ask(client: UpstreamClient, url: string, more: Partial<WireRequest> = {}): Asked {
+export function ask(client: HttpClient, url: string, more: Partial<OutboundRequest> = {}): Asked {
   const heard: Heard = { status: 0, headers: {}, body: "", pieceBytes: [], error: undefined };
   let settle: (heard: Heard) => void = () => {};
   let progress: () => void = () => {};

@@ -1,25 +1,22 @@
 /** Connections against a provider played byte by byte: what breaks, what is kept, and what is never used again. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import {
-  createUpstreamClient,
-  type UpstreamCall,
-  type UpstreamClient,
-} from "../../../src/net/http1/client.ts";
+import type { HttpCall, HttpClient } from "../../../src/net/http-client.ts";
+import { createHttp1Client } from "../../../src/net/http1/client.ts";
 import { type VirtualClock, virtualClock } from "../../../src/testing/virtual-clock.ts";
 import { ask, BROKEN_OFF, failureOf, LIMITS, MALFORMED_ANSWER, NO_ANSWER } from "./asking.ts";
 import { type Peer, type RawUpstream, rawUpstream } from "./raw-upstream.ts";
 
 interface Bench {
   readonly clock: VirtualClock;
-  readonly client: UpstreamClient;
+  readonly client: HttpClient;
   readonly upstream: RawUpstream;
 }
 
 async function bench(t: TestContext, connectionsPerOrigin = 16): Promise<Bench> {
   const clock = virtualClock();
   const upstream = await rawUpstream(t);
-  const client = createUpstreamClient({ clock, connectionsPerOrigin });
+  const client = createHttp1Client({ clock, connectionsPerOrigin });
   t.after(() => client.close());
   return { clock, client, upstream };
 }
@@ -311,7 +308,7 @@ test("a connection that a call left on pause with its last bytes serves the next
   let ended = (): void => {};
   const end = new Promise<void>((resolve) => (ended = resolve));
   const request = { method: "POST", url: lab.upstream.url, headers: {}, body: "" } as const;
-  const call: UpstreamCall = lab.client.send(
+  const call: HttpCall = lab.client.send(
     request,
     {
       onHead() {},

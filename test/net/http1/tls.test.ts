@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { createServer, type TLSSocket } from "node:tls";
-import { createUpstreamClient } from "../../../src/net/http1/client.ts";
+import { createHttp1Client } from "../../../src/net/http1/client.ts";
 import { virtualClock } from "../../../src/testing/virtual-clock.ts";
 import { ask, BROKEN_OFF, failureOf } from "./asking.ts";
 import { type RawUpstream, rawUpstream } from "./raw-upstream.ts";
@@ -31,7 +31,7 @@ async function bench(t: TestContext, maxVersion: "TLSv1.2" | "TLSv1.3" = "TLSv1.
     }).on("tlsClientError", () => {}),
   );
   const clock = virtualClock();
-  const client = createUpstreamClient({ clock, ca: cert });
+  const client = createHttp1Client({ clock, ca: cert });
   t.after(() => client.close());
   return { clock, client, handshakes, upstream: { ...plain, url: `https://localhost:${plain.port}` } };
 }
@@ -65,7 +65,7 @@ test("a long body over TLS comes whole", async (t) => {
 
 test("a certificate that nobody vouches for is not spoken to", async (t) => {
   const { upstream, handshakes, clock } = await bench(t);
-  const client = createUpstreamClient({ clock });
+  const client = createHttp1Client({ clock });
   t.after(() => client.close());
   const asked = ask(client, upstream.url);
   assert.deepEqual(await failureOf(asked), ["unreachable", "unreachable"]);
@@ -96,7 +96,7 @@ for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
 test("a provider that never shakes hands is unreachable after ten seconds", async (t) => {
   const deaf = await rawUpstream(t);
   const clock = virtualClock();
-  const client = createUpstreamClient({ clock, ca: cert });
+  const client = createHttp1Client({ clock, ca: cert });
   const asked = ask(client, `https://localhost:${deaf.port}`);
   const peer = await deaf.connection();
   clock.advance(9_999);

@@ -2,8 +2,8 @@
  * Everything of a client that ends by itself at some time, on one timer: it is set to the earliest time and looks at all
  * of them then. A timer for each call would cost more than the rest of its limits.
  */
-import type { Timer } from "../../plugin/host.ts";
-import type { Clock } from "../../plugin/index.ts";
+import type { Timer } from "../plugin/host.ts";
+import type { Clock } from "../plugin/index.ts";
 
 /** Something with a deadline, which may move while it is watched. */
 export interface Dated {

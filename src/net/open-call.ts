@@ -1,42 +1,56 @@
-/** One running call of the upstream client: its limits on time and size, and that it hears of its end once. */
-import type { UpstreamCall, UpstreamError, UpstreamHandler, UpstreamLimits } from "./client.ts";
-import type { Connection } from "./connection.ts";
-import type { Dated } from "./deadlines.ts";
-import type { Origin } from "./origin.ts";
-import type { Outgoing } from "./outgoing.ts";
-import type { ResponseHead } from "./response-head.ts";
+/**
+ * One running call: its limits on time and size, and that its handler is told of the end exactly once. Whichever client
+ * carries the call, these rules are the same.
+ */
+import type { Dated, Deadlines } from "./deadlines.ts";
+import type { AnswerHeaders, HttpCall, HttpError, HttpHandler, HttpLimits } from "./http-client.ts";
 
-export class OpenCall implements UpstreamCall, Dated {
+/** The connection that a call runs on. */
+export interface Carrier {
+  pause(): void;
+  resume(): void;
+  /** Ends it; the call is told nothing more. */
+  drop(): void;
+}
+
+/** Where a call waits until it has a connection. */
+export interface CallQueue<Request> {
+  readonly deadlines: Deadlines;
+  withdraw(call: OpenCall<Request>): void;
+}
+
+export class OpenCall<Request> implements HttpCall, Dated {
   watchIndex = 0;
-  readonly #origin: Origin;
-  /** Until it cannot be sent again: a stream that lasts for minutes must not keep its prompt a second time. */
-  #request: Outgoing | undefined;
-  readonly #handler: UpstreamHandler;
-  readonly #limits: UpstreamLimits;
+  readonly #queue: CallQueue<Request>;
+  readonly #deadlines: Deadlines;
+  /** Kept only while it may be sent again: a stream of minutes must not hold its prompt a second time. */
+  #request: Request | undefined;
+  readonly #handler: HttpHandler;
+  readonly #limits: HttpLimits;
   readonly #startedMs: number;
-  /** Its own, from when its turn has come. */
-  #connection: Connection | undefined;
+  /** undefined while it waits for one. */
+  #carrier: Carrier | undefined;
   #heardMs: number;
-  /** Until then `firstByteTimeoutMs` holds, from the start of the call. */
+  /** Before it `firstByteTimeoutMs` applies, from the start of the call. */
   #begun = false;
   #paused = false;
   #over = false;
   #bodyBytes = 0;
 
-  constructor(origin: Origin, request: Outgoing, handler: UpstreamHandler, limits: UpstreamLimits) {
-    this.#origin = origin;
+  constructor(queue: CallQueue<Request>, request: Request, handler: HttpHandler, limits: HttpLimits) {
+    this.#queue = queue;
+    this.#deadlines = queue.deadlines;
     this.#request = request;
     this.#handler = handler;
     this.#limits = limits;
-    this.#startedMs = origin.deadlines.clock.monotonicMs();
+    this.#startedMs = queue.deadlines.clock.monotonicMs();
     this.#heardMs = this.#startedMs;
-    origin.deadlines.add(this);
+    queue.deadlines.add(this);
   }
 
-  /** Its turn has come. */
-  attach(connection: Connection): void {
-    this.#connection = connection;
-    if (this.#paused) connection.pause();
+  attach(carrier: Carrier): void {
+    this.#carrier = carrier;
+    if (this.#paused) carrier.pause();
   }
 
   get connectionsMax(): number | undefined {
@@ -47,8 +61,8 @@ export class OpenCall implements UpstreamCall, Dated {
     return this.#limits.isRepeatable === true;
   }
 
-  /** `isLast`: it will not be asked for again. */
-  takeRequest(isLast: boolean): Outgoing | undefined {
+  /** `isLast`: it will not be taken again. */
+  takeRequest(isLast: boolean): Request | undefined {
     const request = this.#request;
     if (isLast) this.#request = undefined;
     return request;
@@ -62,18 +76,18 @@ export class OpenCall implements UpstreamCall, Dated {
   pause(): void {
     if (this.#over || this.#paused) return;
     this.#paused = true;
-    this.#connection?.pause();
+    this.#carrier?.pause();
   }
 
   resume(): void {
     if (this.#over || !this.#paused) return;
     this.#paused = false;
     this.#heardNow();
-    this.#connection?.resume();
+    this.#carrier?.resume();
   }
 
   cancel(): void {
-    if (this.#finish()) this.#letGo();
+    if (this.#finish()) this.#release();
   }
 
   contentBegun(): void {
@@ -82,20 +96,20 @@ export class OpenCall implements UpstreamCall, Dated {
     this.#heardNow();
   }
 
-  onHead(head: ResponseHead): void {
+  onHead(status: number, headers: AnswerHeaders): void {
     if (this.#limits.awaitsContent !== true) {
       this.#begun = true;
       this.#heardNow();
     }
     try {
-      this.#handler.onHead(head.status, head);
+      this.#handler.onHead(status, headers);
     } catch (thrown) {
       this.#fault(thrown);
     }
   }
 
   onBody(bytes: Buffer): void {
-    this.#heardMs = this.#origin.deadlines.clock.monotonicMs();
+    this.#heardMs = this.#deadlines.clock.monotonicMs();
     const { bodyBytesMax } = this.#limits;
     const room = bodyBytesMax - this.#bodyBytes;
     this.#bodyBytes += bytes.length;
@@ -105,10 +119,10 @@ export class OpenCall implements UpstreamCall, Dated {
     } catch (thrown) {
       return this.#fault(thrown);
     }
-    this.#giveUp({ kind: "protocol", reason: `the answer exceeds ${bodyBytesMax} bytes`, cause: undefined });
+    this.#fail({ kind: "protocol", reason: `the answer exceeds ${bodyBytesMax} bytes`, cause: undefined });
   }
 
-  /** Its connection is no longer its own. */
+  /** The answer is complete, and the connection is no longer this call's. */
   onComplete(): void {
     if (!this.#finish()) return;
     try {
@@ -118,8 +132,8 @@ export class OpenCall implements UpstreamCall, Dated {
     }
   }
 
-  /** Nor here, if it had one at all. */
-  onLost(error: UpstreamError): void {
+  /** The connection, if there was one, is gone. */
+  onLost(error: HttpError): void {
     if (this.#finish()) this.#handler.onError(error);
   }
 
@@ -129,18 +143,18 @@ export class OpenCall implements UpstreamCall, Dated {
   }
 
   expire(): void {
-    const nowMs = this.#origin.deadlines.clock.monotonicMs();
+    const nowMs = this.#deadlines.clock.monotonicMs();
     if (nowMs < this.dueMs()) return;
     const { totalTimeoutMs } = this.#limits;
     const { firstByteTimeoutMs, idleTimeoutMs } = this.#limits;
     const silenceMs = this.#begun ? idleTimeoutMs : firstByteTimeoutMs;
     const ms = nowMs - this.#startedMs < totalTimeoutMs ? silenceMs : totalTimeoutMs;
-    this.#giveUp({ kind: "timeout", reason: `timed out after ${ms} ms`, cause: undefined });
+    this.#fail({ kind: "timeout", reason: `timed out after ${ms} ms`, cause: undefined });
   }
 
-  /** Code that works for this call has thrown in a callback of the network: it costs the call and nothing else. */
+  /** A handler threw in a callback of the network: its call fails and nothing else. */
   #fault(thrown: unknown): void {
-    this.#giveUp(faultOf(thrown));
+    this.#fail(faultOf(thrown));
   }
 
   #silenceDueMs(): number {
@@ -148,21 +162,21 @@ export class OpenCall implements UpstreamCall, Dated {
     return this.#begun ? this.#heardMs + idleTimeoutMs : this.#startedMs + firstByteTimeoutMs;
   }
 
-  /** Another limit counts from here, which may be the nearer one. */
+  /** Another limit applies from here, which may end sooner. */
   #heardNow(): void {
-    this.#heardMs = this.#origin.deadlines.clock.monotonicMs();
-    this.#origin.deadlines.noLaterThan(this.dueMs());
+    this.#heardMs = this.#deadlines.clock.monotonicMs();
+    this.#deadlines.noLaterThan(this.dueMs());
   }
 
-  #giveUp(error: UpstreamError): void {
+  #fail(error: HttpError): void {
     if (!this.#finish()) return;
-    this.#letGo();
+    this.#release();
     this.#handler.onError(error);
   }
 
-  #letGo(): void {
-    if (this.#connection === undefined) this.#origin.withdraw(this);
-    else this.#connection.drop();
+  #release(): void {
+    if (this.#carrier === undefined) this.#queue.withdraw(this);
+    else this.#carrier.drop();
   }
 
   /** False when the call was over already. */
@@ -170,11 +184,11 @@ export class OpenCall implements UpstreamCall, Dated {
     if (this.#over) return false;
     this.#over = true;
     this.#request = undefined;
-    this.#origin.deadlines.delete(this);
+    this.#deadlines.delete(this);
     return true;
   }
 }
 
-function faultOf(cause: unknown): UpstreamError {
+function faultOf(cause: unknown): HttpError {
   return { kind: "fault", reason: "internal error", cause };
 }

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type Dated, Deadlines } from "../../../src/net/http1/deadlines.ts";
-import { virtualClock } from "../../../src/testing/virtual-clock.ts";
+import { type Dated, Deadlines } from "../../src/net/deadlines.ts";
+import { virtualClock } from "../../src/testing/virtual-clock.ts";
 
 class Item implements Dated {
   watchIndex = 0;
