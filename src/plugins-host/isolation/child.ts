@@ -7,14 +7,8 @@ import { Worker } from "node:worker_threads";
 import type { Plugin } from "../../plugin/contract.ts";
 import type { Guardrail, Host, MaybePromise, Verdict } from "../../plugin/index.ts";
 import { isPromise } from "../../plugin/index.ts";
+import { CHANNEL_FD, Channel } from "./channel.ts";
 import { childHost, HostLine } from "./child-host.ts";
-import {
-  CHANNEL_FD,
-  CHILD_FRAME_BYTES_MAX,
-  encodeFrame,
-  FrameReader,
-  GATEWAY_FRAME_BYTES_MAX,
-} from "./frames.ts";
 import {
   type ChildMessage,
   type GatewayMessage,
@@ -25,8 +19,8 @@ import {
 import { aboutFrom, type PlainAbout, plainVerdict } from "./plain-values.ts";
 
 const SECOND_MS = 1000;
-/** How long a last message may take to be written. */
-const LAST_WORDS_MS = 200;
+/** Time for the last message to be written. */
+const LAST_MESSAGE_MS = 200;
 
 /** What the process needs of the gateway's own modules. */
 export interface ChildParts {
@@ -43,25 +37,25 @@ export function serveGuardrail(parts: ChildParts): void {
   for (const name of Object.keys(process.env)) delete process.env[name];
   // A terminal sends these to the gateway's processes too; the gateway decides when this one ends.
   for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => undefined);
-  const channel = new Socket({ fd: CHANNEL_FD, readable: true, writable: true });
-  channel.once("close", endNow).on("error", endNow);
+  const socket = new Socket({ fd: CHANNEL_FD, readable: true, writable: true });
+  socket.once("close", endNow).on("error", endNow);
+  const channel: Channel<ChildMessage> = new Channel("child", socket, {
+    // The gateway sends nothing else.
+    received: (message) => served.received(message as GatewayMessage),
+    failed: (thrown) => served.dies(thrown),
+  });
   const served = new ServedGuardrail(parts, channel, endNow);
   process.on("uncaughtException", (thrown) => served.dies(thrown));
-  const reader = new FrameReader(GATEWAY_FRAME_BYTES_MAX);
-  channel.on("data", (chunk: Buffer) => {
-    // The gateway sends nothing else.
-    for (const message of reader.read(chunk)) served.received(message as GatewayMessage);
-  });
 }
 
 class ServedGuardrail {
   readonly #parts: ChildParts;
-  readonly #channel: Socket;
+  readonly #channel: Channel<ChildMessage>;
   readonly #endNow: () => void;
-  readonly #line = new HostLine((message) => this.#post(message));
+  readonly #line = new HostLine((message) => this.#channel.post(message));
   #guardrail: Guardrail | undefined;
 
-  constructor(parts: ChildParts, channel: Socket, endNow: () => void) {
+  constructor(parts: ChildParts, channel: Channel<ChildMessage>, endNow: () => void) {
     this.#parts = parts;
     this.#channel = channel;
     this.#endNow = endNow;
@@ -78,8 +72,8 @@ class ServedGuardrail {
 
   /** Nobody caught an error: the state of the process is unknown. */
   dies(thrown: unknown): void {
-    setTimeout(this.#endNow, LAST_WORDS_MS);
-    this.#post({ kind: "dying", message: messageOf(thrown) });
+    setTimeout(this.#endNow, LAST_MESSAGE_MS);
+    this.#channel.post({ kind: "dying", message: messageOf(thrown) });
     this.#channel.end(this.#endNow);
   }
 
@@ -93,9 +87,9 @@ class ServedGuardrail {
       }
       this.#guardrail = guardrail;
       setInterval(() => this.#line.secondPassed(), SECOND_MS);
-      this.#post(ready);
+      this.#channel.post(ready);
     } catch (thrown) {
-      this.#post({ kind: "unusable", message: messageOf(thrown) });
+      this.#channel.post({ kind: "unusable", message: messageOf(thrown) });
     }
   }
 
@@ -108,7 +102,7 @@ class ServedGuardrail {
   }
 
   #judge(number: number, text: string, about: PlainAbout): void {
-    this.#post({ kind: "begun", number });
+    this.#channel.post({ kind: "begun", number });
     this.#line.judgementBegins();
     let verdict: MaybePromise<Verdict> | undefined;
     try {
@@ -125,19 +119,14 @@ class ServedGuardrail {
 
   #judged(number: number, verdict: unknown): void {
     try {
-      this.#post({ kind: "judged", number, verdict: plainVerdict(verdict) });
+      this.#channel.post({ kind: "judged", number, verdict: plainVerdict(verdict) });
     } catch (thrown) {
       this.#failed(number, thrown);
     }
   }
 
   #failed(number: number, thrown: unknown): void {
-    this.#post({ kind: "failed", number, message: messageOf(thrown) });
-  }
-
-  /** Throws when the message cannot be sent. */
-  #post(message: ChildMessage): void {
-    this.#channel.write(encodeFrame(message, CHILD_FRAME_BYTES_MAX));
+    this.#channel.post({ kind: "failed", number, message: messageOf(thrown) });
   }
 
   async #close(): Promise<void> {

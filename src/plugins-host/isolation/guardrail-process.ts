@@ -1,17 +1,11 @@
 /**
- * One process of an isolated guardrail, from its start to its end: channel, memory limit, reason of its end. Has no
- * queue and no deadlines: those are isolated-guardrail.ts's.
+ * One process of an isolated guardrail, from start to exit: channel, memory limit, reason of the exit. Has no queue and
+ * no deadlines: those are in isolated-guardrail.ts.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import {
-  CHANNEL_FD,
-  CHILD_FRAME_BYTES_MAX,
-  encodeFrame,
-  FrameReader,
-  GATEWAY_FRAME_BYTES_MAX,
-} from "./frames.ts";
+import { CHANNEL_FD, Channel } from "./channel.ts";
 import {
   type ChildMessage,
   type GatewayMessage,
@@ -25,7 +19,7 @@ const MEGABYTE = 1_048_576;
 export const HEAP_MEGABYTES_MAX = 128;
 /** The whole process: Node.js itself (some 60 MB, 150 MB when it runs TypeScript), heap and buffers. */
 export const RESIDENT_BYTES_MAX = 384 * MEGABYTE;
-/** Between two looks at the memory, while a judgement is open and while none is. */
+/** Between two checks of the memory, while a judgement is open and while none is. */
 const WATCH_BUSY_MS = 25;
 const WATCH_IDLE_MS = 1000;
 /** The guardrail's `close`. */
@@ -48,15 +42,15 @@ export function runningProcesses(): number {
 
 export class GuardrailProcess {
   readonly #child: ChildProcess;
-  readonly #channel: Socket;
+  readonly #socket: Socket;
+  readonly #channel: Channel<GatewayMessage>;
   readonly #events: ProcessEvents;
-  readonly #reader = new FrameReader(CHILD_FRAME_BYTES_MAX);
   /** Real time, since memory grows in real time, whatever clock calls run on. */
   #watch: NodeJS.Timeout | undefined;
   #isBusy = true;
   #isOver = false;
-  /** What the process said about its end. */
-  #lastWords: string | undefined;
+  /** The cause of its exit, as the process reported it. */
+  #exitCause: string | undefined;
 
   /** `entry`: the module that the process runs, a `.ts` URL; compiled, the file of the same name with `.js` is meant. */
   constructor(entry: URL, source: GuardrailSource, events: ProcessEvents) {
@@ -82,13 +76,16 @@ export class GuardrailProcess {
       if (this.#child.pid === undefined) ended();
       this.#die(`its process could not be started: ${error.message}`);
     });
-    const channel = this.#child.stdio[CHANNEL_FD];
+    const socket = this.#child.stdio[CHANNEL_FD];
     // Without descriptors left there is no channel, and "error" follows.
-    this.#channel = channel instanceof Socket ? channel : new Socket();
-    this.#channel.on("data", (chunk: Buffer) => this.#read(chunk));
+    this.#socket = socket instanceof Socket ? socket : new Socket();
+    this.#channel = new Channel("gateway", this.#socket, {
+      received: (message) => this.#received(message),
+      failed: () => this.#die("its process sent bytes that are not a message"),
+    });
     // Writing to a process that has just ended; its exit is what counts.
-    this.#channel.on("error", () => undefined);
-    this.#channel.once("close", () => this.#endsSoon("its process closed its channel"));
+    this.#socket.on("error", () => undefined);
+    this.#socket.once("close", () => this.#endsSoon("its process closed its channel"));
     this.#watchAfter(WATCH_BUSY_MS);
     this.post({ kind: "start", source, gatewayPid: process.pid });
   }
@@ -99,25 +96,23 @@ export class GuardrailProcess {
 
   /** False: the message is too long for the channel. */
   post(message: GatewayMessage): boolean {
-    let frame: Buffer;
     try {
-      frame = encodeFrame(message, GATEWAY_FRAME_BYTES_MAX);
+      this.#channel.post(message);
+      return true;
     } catch {
       return false;
     }
-    if (!this.#channel.destroyed) this.#channel.write(frame);
-    return true;
   }
 
   /**
-   * While judgements are open, and at first while it is set up, the memory is looked at more often, and the process
-   * keeps the gateway alive.
+   * While judgements are open, and during setup, the memory is checked more often and the process keeps the gateway
+   * alive.
    */
   setBusy(isBusy: boolean): void {
     if (isBusy === this.#isBusy) return;
     this.#isBusy = isBusy;
     if (isBusy) this.#watchAfter(WATCH_BUSY_MS);
-    for (const handle of [this.#child, this.#channel]) isBusy ? handle.ref() : handle.unref();
+    for (const handle of [this.#child, this.#socket]) isBusy ? handle.ref() : handle.unref();
   }
 
   /** Ends it at once, whatever it is doing. */
@@ -125,10 +120,10 @@ export class GuardrailProcess {
     this.#isOver = true;
     clearTimeout(this.#watch);
     this.#child.kill("SIGKILL");
-    this.#channel.destroy();
+    this.#socket.destroy();
   }
 
-  /** Lets the guardrail close itself, and returns when the process has ended. */
+  /** Closes the guardrail, and resolves when the process has ended. */
   async close(): Promise<void> {
     if (this.#isOver) return this.#exit();
     this.#isOver = true;
@@ -147,19 +142,12 @@ export class GuardrailProcess {
     await new Promise<void>((resolve) => this.#child.once("exit", () => resolve()));
   }
 
-  #read(chunk: Buffer): void {
-    try {
-      for (const value of this.#reader.read(chunk)) {
-        if (this.#isOver) return;
-        const message = readChildMessage(value);
-        if (message === undefined) return this.#die("its process sent an invalid message");
-        if (message.kind === "dying") this.#lastWords = message.message;
-        else this.#events.received(message);
-      }
-    } catch {
-      // What has been received of it cannot be a message of ours.
-      this.#die("its process sent bytes that are not a message");
-    }
+  #received(value: unknown): void {
+    if (this.#isOver) return;
+    const message = readChildMessage(value);
+    if (message === undefined) this.#die("its process sent an invalid message");
+    else if (message.kind === "dying") this.#exitCause = message.message;
+    else this.#events.received(message);
   }
 
   #exited(code: number | null, signal: NodeJS.Signals | null): void {
@@ -172,13 +160,13 @@ export class GuardrailProcess {
   /** Waits for messages that the process sent before it ended. */
   #endsSoon(reason: string): void {
     if (this.#isOver) return;
-    if (this.#channel.readableEnded || this.#channel.destroyed) {
+    if (this.#channel.isOver) {
       // The exit is known a moment after the channel's end, and says more.
       if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
-        return this.#die(this.#lastWords ?? reason);
+        return this.#die(this.#exitCause ?? reason);
       }
     }
-    setTimeout(() => this.#die(this.#lastWords ?? reason), LAST_MESSAGES_MS).unref();
+    setTimeout(() => this.#die(this.#exitCause ?? reason), LAST_MESSAGES_MS).unref();
   }
 
   #die(reason: string): void {
@@ -190,10 +178,10 @@ export class GuardrailProcess {
   #watchAfter(delayMs: number): void {
     clearTimeout(this.#watch);
     if (this.#isOver) return;
-    this.#watch = setTimeout(() => void this.#lookAtMemory(), delayMs).unref();
+    this.#watch = setTimeout(() => void this.#checkMemory(), delayMs).unref();
   }
 
-  async #lookAtMemory(): Promise<void> {
+  async #checkMemory(): Promise<void> {
     const { pid } = this.#child;
     const bytes = pid === undefined || this.#isOver ? undefined : await residentBytes(pid);
     if (bytes !== undefined && bytes > RESIDENT_BYTES_MAX) {

@@ -203,23 +203,47 @@ test("the process has an empty environment and no descriptor of the gateway's", 
   assert.deepEqual(shared, []);
 });
 
+/** By guardrail: an endless loop, exits, native crashes, memory, patched prototypes, bytes on the channel. */
+const CROWD = {
+  "acme-wild": ["exit", "abort", "segfault", "raw garbage", "loop"],
+  "acme-hog": ["buffers", "allocate", "leak"],
+} as const;
+
 verifies(
   "guard.isolate",
-  "faults of all kinds at once, under load, leave every other call untouched",
+  "faults of all kinds at once, under load, leave every other call untouched, and each is blamed on its guardrail",
   async (t) => {
-    const g = await wild(t, {}, { calm: true });
-    const faults = ["exit", "abort", "raw garbage", "buffers", "loop"];
-    const wrong = faults.map((message) => g.call({ message }));
+    const g = await wild(t, {}, { crowd: true });
+    const faulty = Object.entries(CROWD).flatMap(([guardrail, faults]) =>
+      faults.map((message) => ({
+        guardrail,
+        call: g.call({ message }, { slug: guardrail === "acme-hog" ? "hog" : "ask" }),
+      })),
+    );
+    const patched = g.call({ message: "patch" }, { slug: "hog" });
+    const environment = g.call({ message: "env" }, { slug: "reader" });
     const right = Array.from({ length: 200 }, (_, n) =>
       n % 2 === 0
         ? g.call({ message: "secret" }, { slug: "calm" })
         : g.call({ message: "elsewhere" }, { slug: "other" }),
     );
-    for (const answer of await inTime(g, Promise.all(wrong))) assertRefused(answer, 422, FAILED);
+    for (const { guardrail, call } of faulty) {
+      assertRefused(await inTime(g, call), 422, FAILED.replace("acme-wild", guardrail));
+    }
     const texts = (await inTime(g, Promise.all(right))).map((answer) => assertAnswered(answer));
     assert.equal(texts.filter((text) => text === "******").length, 100);
     assert.equal(texts.filter((text) => text === "elsewhere").length, 100);
-    assert.deepEqual([...new Set(failures(g).map(({ guardrail }) => guardrail))], ["acme-wild"]);
+    assertRefused(await inTime(g, environment), 422, "nothing");
+    // Its own process dies of its neighbors' faults, so it may be a failure of its guardrail, but of no other.
+    const { status, text } = await inTime(g, patched);
+    if (status !== 200) assert.match(text, /guardrail 'acme-hog'/);
+    const blamed = new Set(failures(g).map(({ guardrail }) => guardrail));
+    assert.deepEqual([...blamed].sort(), ["acme-hog", "acme-wild"]);
+    const replaced = g.lines
+      .map((line) => JSON.parse(line))
+      .filter(({ msg }) => msg === "the process of an isolated guardrail ended and is replaced");
+    assert.ok(replaced.every(({ guardrail }) => Object.hasOwn(CROWD, guardrail)));
+    assert.equal(Object.hasOwn(Object.prototype, "polluted"), false);
   },
 );
 

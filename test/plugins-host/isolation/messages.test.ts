@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Host } from "sluice/plugin";
-import { encodeFrame, FrameReader } from "../../../src/plugins-host/isolation/frames.ts";
+import { encodeFrame, FrameReader } from "../../../src/plugins-host/isolation/channel.ts";
 import { HostAccess } from "../../../src/plugins-host/isolation/host-access.ts";
 import { type Measurement, readChildMessage } from "../../../src/plugins-host/isolation/messages.ts";
 import { verdictFrom } from "../../../src/plugins-host/isolation/plain-values.ts";

@@ -99,23 +99,29 @@ export interface Wild extends Harness {
   begun(): Promise<number>;
 }
 
-/** Endpoint `ask` is guarded, `other` is not; with `calm` there is one guarded by an isolated guardrail without faults. */
+/**
+ * Endpoint `ask` is guarded, `other` is not. With `crowd` there are three more: `hog` and `reader` are guarded by isolated
+ * guardrails with the same faults (acme-hog, acme-reader), `calm` by one without (acme-calm).
+ */
 export async function wild(
   t: Closer,
   use: Readonly<Record<string, unknown>> = {},
-  { calm = false } = {},
+  { crowd = false } = {},
 ): Promise<Wild> {
   const folder = mkdtempSync(join(tmpdir(), "sluice-isolate-"));
   const mark = join(folder, "begun");
   const g = await startGateway(t, {
-    files: { "wild.js": WILD, "calm.js": CALM },
-    root: { plugins: ["./wild.js", "./calm.js"] },
+    files: {
+      "wild.js": WILD,
+      "hog.js": WILD.replace("acme-wild", "acme-hog"),
+      "reader.js": WILD.replace("acme-wild", "acme-reader"),
+      "calm.js": CALM,
+    },
+    root: { plugins: ["./wild.js", "./hog.js", "./reader.js", "./calm.js"] },
     endpoint: echoEntry({ guardrails: [{ use: "acme-wild", isolate: true, options: { mark }, ...use }] }),
     endpoints: [
       echoEntry({ name: "Other" }),
-      ...(calm
-        ? [echoEntry({ name: "Calm", guardrails: [{ use: "acme-calm", isolate: true, timeout_ms: 60_000 }] })]
-        : []),
+      ...(crowd ? [guardedBy("Hog"), guardedBy("Reader"), guardedBy("Calm", { timeout_ms: 60_000 })] : []),
     ],
   });
   t.after(async () => rmSync(folder, { recursive: true }));
@@ -128,6 +134,10 @@ export async function wild(
       return pid;
     },
   };
+}
+
+function guardedBy(name: string, use: Readonly<Record<string, unknown>> = {}): ReturnType<typeof echoEntry> {
+  return echoEntry({ name, guardrails: [{ use: `acme-${name.toLowerCase()}`, isolate: true, ...use }] });
 }
 
 function readPid(mark: string): number {
