@@ -1,5 +1,5 @@
-// Writes the pages of docs/ that are held to the code: errors, configuration, metrics. `npm run docs` runs it;
-// test/docs.test.ts fails when a page differs from what it would write.
+// Generates the reference pages of docs/ from the code: errors, configuration, metrics, behavior. `npm run docs` runs it;
+// test/docs.test.ts fails when a page is out of date.
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { CODES } from "../src/config/report/codes.ts";
@@ -9,6 +9,7 @@ import { ERRORS, type ErrorCode } from "../src/plugin/errors.ts";
 import { reject } from "../src/plugin/index.ts";
 import { BUILT_IN } from "../src/plugins-host/builtin.ts";
 import { RPC_ERROR_CODES } from "../src/surfaces/jsonrpc/jsonrpc.ts";
+import { behaviorPage } from "./behavior-page.ts";
 import { metricsPage } from "./metrics-page.ts";
 
 const WRITTEN = "<!-- Written by `npm run docs` from the code. Do not edit. -->";
@@ -19,6 +20,7 @@ export function pages(): ReadonlyMap<string, string> {
     ["docs/errors.md", errorsPage()],
     ["docs/configuration.md", configurationPage()],
     ["docs/metrics.md", metricsPage(WRITTEN)],
+    ["docs/behavior.md", behaviorPage(WRITTEN)],
   ]);
 }
 

@@ -1,8 +1,9 @@
-/** Holds the pages of docs/ and the README to the code they describe. */
+/** Checks that docs/, README, CONTRIBUTING and src/README.md agree with the code. */
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { pages } from "../scripts/docs.ts";
+import { COMMANDS } from "../scripts/terminal-svg.ts";
 import { VERSION } from "../src/base/version.ts";
 import { main } from "../src/cli/main.ts";
 import { DEMO_TOKEN, DEMO_TOKEN_HASH } from "../src/config/check/demo-token.ts";
@@ -16,8 +17,13 @@ for (const [path, text] of pages()) {
   });
 }
 
+const PAGES = [
+  ...["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"],
+  ...["src/README.md", "plugins/README.md", "providers/README.md"],
+];
+
 test("every page linked from a README exists", () => {
-  for (const readme of ["README.md", "src/README.md", "plugins/README.md", "providers/README.md"]) {
+  for (const readme of PAGES) {
     for (const [, target = ""] of read(readme).matchAll(/\]\((?!https?:)([^)#]+)\)/g)) {
       const url = new URL(target, new URL(`../${readme}`, import.meta.url));
       assert.ok(existsSync(url), `${readme} links to ${target}`);
@@ -35,11 +41,49 @@ test("the README lists every runtime dependency, and no other", () => {
   assert.deepEqual([...new Set(listed)].sort(), dependencies.sort());
 });
 
-test("the version that the gateway tells is the package's", () => {
+test("the README has fewer than 200 lines and the commands of its terminal recording", () => {
+  const readme = read("README.md");
+  assert.ok(readme.split("\n").length < 200);
+  const recording = read("docs/terminal.svg");
+  for (const command of Object.values(COMMANDS)) {
+    assert.ok(readme.includes(command), command);
+    for (const line of command.split("\n")) assert.ok(recording.includes(line.trim()), line);
+  }
+  assert.match(recording, /^<svg [^>]*role="img"[\s\S]*prefers-color-scheme: dark[\s\S]*<\/svg>\n$/);
+});
+
+test("each recipe of CONTRIBUTING has fewer than ten lines and names files that exist", () => {
+  const recipes = read("CONTRIBUTING.md")
+    .split(/^## /m)
+    .filter((section) => section.startsWith("How to add"));
+  assert.equal(recipes.length, 6);
+  for (const recipe of recipes) {
+    const [title = "", ...lines] = recipe.split("\n").filter((line) => line !== "");
+    assert.ok(lines.length < 10, `${title}: ${lines.length} lines`);
+    assert.match(recipe, /Proved by: `test\//, title);
+    for (const [, path = ""] of recipe.matchAll(/`((?:src|plugins|providers|test)\/[^`<>*\s]*)`/g)) {
+      if (path !== "plugins/acme-words.ts")
+        assert.ok(existsSync(new URL(`../${path}`, import.meta.url)), path);
+    }
+  }
+});
+
+test("README and CONTRIBUTING name only npm scripts that exist, and together all of them", () => {
+  const scripts = Object.keys(at(JSON.parse(read("package.json")), "scripts") ?? {});
+  const text = `${read("README.md")}\n${read("CONTRIBUTING.md")}`;
+  const named = new Set([...text.matchAll(/npm (?:run (?:-s )?)?([\w:-]+)/g)].map(([, name = ""]) => name));
+  for (const name of named) {
+    assert.ok(scripts.includes(name) || ["ci", "pack", "install"].includes(name), `npm run ${name}`);
+  }
+  const unnamed = scripts.filter((name) => !named.has(name));
+  assert.deepEqual(unnamed, ["build", "prepare", "coverage"]);
+});
+
+test("the version that the gateway reports is the package's", () => {
   assert.equal(VERSION, at(JSON.parse(read("package.json")), "version"));
 });
 
-test("the README and the default configuration know the demo token", () => {
+test("the README and the default configuration have the demo token", () => {
   assert.match(read("README.md"), new RegExp(DEMO_TOKEN));
   assert.match(read("gateway.config.yaml"), new RegExp(DEMO_TOKEN_HASH));
 });

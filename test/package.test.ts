@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 /** Everything outside dist/, which the build fills. */
-const PACKED = /^(?:dist\/|docs\/.*\.md$|examples\/|(?:plugins|providers)\/README\.md$|[^/]+$)/;
+const PACKED = /^(?:dist\/|docs\/.*\.(?:md|svg)$|examples\/|(?:plugins|providers)\/README\.md$|[^/]+$)/;
 /** Of the guides' links: what is read in the repository. */
 const REPOSITORY_ONLY = /^test\//;
 
