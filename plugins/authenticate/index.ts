@@ -4,7 +4,7 @@
  * something of the hash of a guess, and nothing of a token.
  */
 import { hash } from "node:crypto";
-import { definePlugin, type Exchange, reject } from "sluice/plugin";
+import { bearerToken, definePlugin, type Exchange, reject } from "sluice/plugin";
 
 type TokenRef = Exchange["token"];
 
@@ -32,7 +32,6 @@ interface KnownToken {
   readonly ref: TokenRef;
 }
 
-const BEARER = /^Bearer +(\S+)$/i;
 const PREFIXES = ["gw_live_", "gw_test_"];
 
 export default definePlugin<Options>({
@@ -60,9 +59,7 @@ export default definePlugin<Options>({
 
     return {
       request(x: Exchange) {
-        const header = x.headers["authorization"];
-        const match = typeof header === "string" ? BEARER.exec(header) : null;
-        const token = match?.[1];
+        const token = bearerToken(x.headers["authorization"]);
         if (token === undefined) return reject("missing_bearer", {});
         if (!PREFIXES.some((prefix) => token.startsWith(prefix))) return reject("token_format", {});
 

@@ -2,6 +2,7 @@
  * Whether a JSON Schema is well formed: each keyword holds the kind of value that it takes. Does the meta-schema's
  * work at a thousandth of its price, and says where in the schema the fault stands. Compiles nothing.
  */
+import { isJsonObject } from "./json.ts";
 import { patternRefusal } from "./linear-pattern.ts";
 
 /** Segments of a path into a value or a schema. */
@@ -88,7 +89,7 @@ const DEPTH_MAX = 200;
 export function malformation(schema: unknown, path: JsonPath = []): SchemaRefusal | undefined {
   if (typeof schema === "boolean") return undefined;
   if (path.length > DEPTH_MAX) return refused("the schema is nested too deeply", path);
-  if (!isMap(schema)) return refused("a schema must be a map, true or false", path);
+  if (!isJsonObject(schema)) return refused("a schema must be a map, true or false", path);
   for (const [keyword, value] of Object.entries(schema)) {
     const shape = KEYWORDS.get(keyword);
     const fault = shape === undefined ? undefined : misfit(shape, value, [...path, keyword]);
@@ -110,7 +111,7 @@ function misfit(shape: Shape, value: unknown, path: JsonPath): SchemaRefusal | u
     case "patternMap":
       return misfit("schemaMap", value, path);
     case "schemaMap":
-      if (!isMap(value)) return refused(`\`${keyword}\` must be a map of schemas`, path);
+      if (!isJsonObject(value)) return refused(`\`${keyword}\` must be a map of schemas`, path);
       return firstOf(
         Object.entries(value).map(
           ([key, item]) =>
@@ -119,7 +120,7 @@ function misfit(shape: Shape, value: unknown, path: JsonPath): SchemaRefusal | u
         ),
       );
     case "dependencies":
-      if (!isMap(value)) return refused(`\`${keyword}\` must be a map`, path);
+      if (!isJsonObject(value)) return refused(`\`${keyword}\` must be a map`, path);
       return firstOf(
         Object.entries(value).map(
           ([key, item]) =>
@@ -154,7 +155,7 @@ function isPattern(value: unknown): boolean {
 
 /** The first pattern of a well-formed schema that cannot be run in linear time; undefined: there is none. */
 export function refusedPattern(schema: unknown, path: JsonPath = []): SchemaRefusal | undefined {
-  if (!isMap(schema)) return undefined;
+  if (!isJsonObject(schema)) return undefined;
   return firstOf(
     Object.entries(schema).map(
       ([keyword, value]) =>
@@ -170,7 +171,7 @@ function refusedIn(shape: Shape | undefined, value: unknown, path: JsonPath): Sc
     return refusedPattern(value, path);
   }
   const isMapOfSchemas = shape === "schemaMap" || shape === "patternMap" || shape === "dependencies";
-  const entries = isMapOfSchemas && isMap(value) ? Object.entries(value) : [];
+  const entries = isMapOfSchemas && isJsonObject(value) ? Object.entries(value) : [];
   const items = (shape === "schemas" || shape === "schemaOrList") && Array.isArray(value) ? value : [];
   return firstOf([
     ...entries.map(([key, item]) => () => {
@@ -189,10 +190,6 @@ function patternFault(source: string, path: JsonPath): SchemaRefusal | undefined
   if (refusal === undefined) return undefined;
   const { message, help } = refusal;
   return { ok: false, message: `pattern: ${message}`, path, ...(help !== undefined && { help }) };
-}
-
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function group(shape: Shape, keywords: string): [string, Shape][] {

@@ -1,5 +1,7 @@
 /** `sluice token`: creates tokens and their hashes. A token is printed once and never stored. */
+
 import { parseArgs } from "node:util";
+import { TOKEN_SCOPES } from "../base/scopes.ts";
 import { newToken, tokenHash } from "../base/token.ts";
 import { type CliIo, type Command, EXIT, expectedSubcommand, expectedValue, usageError } from "./command.ts";
 
@@ -20,7 +22,6 @@ Examples:
 
 Exit status: 0 done, 1 standard input is not a token, 64 usage error.`;
 
-const SCOPES = ["chat", "models", "admin", "mcp", "proxy"];
 const TOKEN = /^gw_(?:live|test)_\S+$/;
 /** After the prefix. Tokens of `token new` are much longer. */
 const TOKEN_CHARACTERS_MIN = 16;
@@ -49,9 +50,9 @@ function createToken(args: readonly string[], io: CliIo): number {
   });
   const { name, output } = values;
   const scopes = values.scopes.split(",").map((scope) => scope.trim());
-  const unknown = scopes.find((scope) => !SCOPES.includes(scope));
+  const unknown = scopes.find((scope) => !TOKEN_SCOPES.some((known) => known === scope));
   if (unknown !== undefined)
-    return usageError(io, "token", `unknown scope '${unknown}'; expected ${SCOPES.join(", ")}`);
+    return usageError(io, "token", `unknown scope '${unknown}'; expected ${TOKEN_SCOPES.join(", ")}`);
   if (output !== "text" && output !== "json")
     return usageError(io, "token", expectedValue("--output", output, ["text", "json"]));
   const token = newToken(values.test ? "test" : "live");

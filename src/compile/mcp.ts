@@ -2,14 +2,16 @@
  * Compiles what a project's MCP bridge offers: endpoints as tools, their schemas brought into the form that MCP asks
  * for, and the clients of its upstream servers. Opens no connection.
  */
+
 import { uuidV5 } from "../base/ids.ts";
+import type { JsonMap } from "../base/json.ts";
 import { passthrough } from "../base/trace-context.ts";
 import type { EndpointConfig, ProjectConfig } from "../config/model.ts";
 import { isPromise, type JsonSchema } from "../plugin/index.ts";
 import { type McpClient, mcpClient } from "../upstream/mcp/client.ts";
 import type { CompileContext } from "./context.ts";
 import { passthroughChain } from "./endpoint.ts";
-import type { EndpointTool, JsonMap, McpOffer, OfferedServer } from "./model.ts";
+import type { EndpointTool, McpOffer, OfferedServer } from "./model.ts";
 
 /** What clients of equal settings share, over generations too. */
 const MCP_CLIENTS = Object.freeze({ name: "mcp_servers" });

@@ -2,9 +2,9 @@
  * What calls run on: the configuration turned into flat arrays of functions. Immutable once made, shared by all calls
  * of its generation. Built by compile.ts, read by pipeline/ and surfaces/.
  */
+import type { JsonMap } from "../base/json.ts";
 import type { ErrorFormat, ProjectType, ServerConfig } from "../config/model.ts";
 import type { ProxyClient, proxyFailure } from "../net/proxy-client.ts";
-import type { JsonValue } from "../plugin/chat.ts";
 import type { EndpointRef, ProjectRef } from "../plugin/exchange.ts";
 import type {
   ChatResult,
@@ -124,8 +124,6 @@ export interface CompiledProxy extends PassthroughChain {
 }
 
 /** A JSON object of a tool definition. */
-export type JsonMap = { readonly [key: string]: JsonValue };
-
 export interface McpOffer {
   /** By slug, in the order of the config: endpoints with `expose_as_mcp_tool`, active or not. */
   readonly tools: ReadonlyMap<string, EndpointTool>;

@@ -6,7 +6,10 @@
  * changes that token's hash, or has it too. `revoked:<project>/<id>`: hashes that never work again, whatever git says
  * later. `endpoint:<project>/<slug>`: whether an endpoint answers; it goes when git changes its `is_active`.
  */
+
+import { isJsonObject } from "../base/json.ts";
 import { parseUsd } from "../base/money.ts";
+import { knownScopes } from "../base/scopes.ts";
 import type { JsonValue } from "../plugin/chat.ts";
 import type { Override } from "../plugin/store.ts";
 import type { ProjectConfig, ResolvedConfig, TokenConfig } from "./model.ts";
@@ -81,8 +84,8 @@ function tokensOf(project: ProjectConfig, overrides: ByName, tally: TokenTally):
   const inGit = new Map(project.tokens.map((token) => [token.id, token]));
   for (const [id, { key, value, replaced }] of overrides) {
     const token = inGit.get(id);
-    if (isMap(replaced)) {
-      const hash = isMap(value) ? value["hash"] : undefined;
+    if (isJsonObject(replaced)) {
+      const hash = isJsonObject(value) ? value["hash"] : undefined;
       if (token === undefined || token.hash !== replaced["hash"]) stale.push(key);
       else if (isHash(hash)) rotated.set(id, hash);
       continue;
@@ -141,16 +144,14 @@ export function partsOf(key: string): {
   };
 }
 
-const SCOPES = ["chat", "models", "admin", "mcp", "proxy"] as const;
-
 /** A token as the store has it; undefined when that is none, as a newer version's may be. */
 function tokenFrom(id: string, value: JsonValue): TokenConfig | undefined {
-  if (!isMap(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const { name, hash, scopes, is_active, monthly_budget_usd_cap: cap, expires_at } = value;
   const money = typeof cap === "string" ? parseUsd(cap) : null;
   const isWhole = typeof name === "string" && isHash(hash) && Array.isArray(scopes) && money !== undefined;
   if (!isWhole || !(expires_at === null || typeof expires_at === "number")) return undefined;
-  const held = scopes.flatMap((scope) => SCOPES.find((known) => known === scope) ?? []);
+  const held = knownScopes(scopes);
   return {
     ...{ id, name, hash, scopes: held, is_active: is_active === true, expires_at },
     monthly_budget_usd_cap: money,
@@ -159,19 +160,15 @@ function tokenFrom(id: string, value: JsonValue): TokenConfig | undefined {
 
 /** What a `revoked:` override holds. */
 export function hashesOf(value: JsonValue): readonly string[] {
-  const hashes = isMap(value) ? value["hashes"] : undefined;
+  const hashes = isJsonObject(value) ? value["hashes"] : undefined;
   return Array.isArray(hashes) ? hashes.filter(isHash) : [];
 }
 
 function activity(value: JsonValue): boolean | undefined {
-  const is = isMap(value) ? value["is_active"] : undefined;
+  const is = isJsonObject(value) ? value["is_active"] : undefined;
   return typeof is === "boolean" ? is : undefined;
 }
 
 function isHash(value: JsonValue | undefined): value is string {
   return typeof value === "string" && value.startsWith("sha256:");
-}
-
-function isMap(value: JsonValue): value is { readonly [key: string]: JsonValue } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

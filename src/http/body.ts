@@ -1,6 +1,8 @@
 /** Reads a request's body: bounded in bytes and time, checked to be JSON by its type, its encoding and its text. */
+
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { isJsonObject } from "../base/json.ts";
 import type { Clock, GatewayError } from "../plugin/index.ts";
 import { reject } from "../plugin/index.ts";
 import { hasTooManyMembers, MEMBERS_MAX } from "./json-members.ts";
@@ -129,12 +131,8 @@ export function parseJsonObject(bytes: Buffer | undefined): JsonBody | GatewayEr
   } catch {
     return reject("malformed_json", {});
   }
-  if (!isJsonBody(value)) return reject("invalid_field", { field: "body", expected: "a JSON object" });
+  if (!isJsonObject(value)) return reject("invalid_field", { field: "body", expected: "a JSON object" });
   return value;
-}
-
-function isJsonBody(value: unknown): value is JsonBody {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**

@@ -1,4 +1,5 @@
 /** `sluice/plugin`: the public API of stages, guardrails and stores. Providers use `sluice/provider`. */
+export { bearerToken } from "./bearer.ts";
 export type { CallOptions, ChatChunk, ChatResult, ContentPart, JsonSchema, Message, Usage } from "./chat.ts";
 export { textChunk } from "./chat.ts";
 export { charactersOf, contentLength, contentText } from "./content.ts";

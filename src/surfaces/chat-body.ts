@@ -1,5 +1,6 @@
 /** Reads a chat request's body: what its fields mean, and a refusal that names the field where one is wrong. */
 import { isUuid } from "../base/ids.ts";
+import { isJsonObject } from "../base/json.ts";
 import { type JsonBody, refusedByShape } from "../http/body.ts";
 import type { Role } from "../plugin/chat.ts";
 import type { GatewayError, Message } from "../plugin/index.ts";
@@ -39,13 +40,10 @@ function readMessages(messages: unknown, stream: boolean): ChatInput | GatewayEr
   let characters = 0;
   for (let i = 0; i < messages.length; i++) {
     const item: unknown = messages[i];
-    if (typeof item !== "object" || item === null || Array.isArray(item)) {
-      return wrong(`messages[${i}]`, "an object with role and content");
-    }
+    if (!isJsonObject(item)) return wrong(`messages[${i}]`, "an object with role and content");
     const refusal = refusedByShape(item);
     if (refusal !== undefined) return refusal;
-    // An object, as was just seen; what its fields are is seen next.
-    const { role, content } = item as { readonly role?: unknown; readonly content?: unknown };
+    const { role, content } = item;
     if (!isRole(role)) return wrong(`messages[${i}].role`, "one of system, user, assistant");
     if (typeof content !== "string") return wrong(`messages[${i}].content`, "a string");
     list.push({ role, content });

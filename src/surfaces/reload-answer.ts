@@ -1,5 +1,5 @@
 /** What a reload has come to, as the admin API and the control plane both show it. */
-import type { JsonMap } from "./jsonrpc/jsonrpc.ts";
+import type { JsonMap } from "../base/json.ts";
 
 export interface Reload {
   readonly ok: boolean;

@@ -1,6 +1,6 @@
 /** Projects and what they hold beside endpoints. */
 
-import type { Scope } from "../../plugin/exchange.ts";
+import { TOKEN_SCOPES } from "../../base/scopes.ts";
 import type { FilledOf } from "../../plugin/schema-type.ts";
 import { alias, endpoint, endpointDefaults, slugForm, stageUse, uuidForm } from "./endpoint.ts";
 import { moment, tokenHash } from "./gateway.ts";
@@ -20,7 +20,6 @@ import {
 } from "./keywords.ts";
 
 const ITEMS_MAX = 20_000;
-const SCOPES: readonly Scope[] = ["chat", "models", "admin", "mcp", "proxy"];
 const METHODS: readonly string[] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
 const thingName = (what: string, example: string) =>
@@ -66,7 +65,10 @@ export const token = section(
     },
     name: orNull(name("Whose it is; else the id.", { examples: ["web"] })),
     hash: tokenHash,
-    scopes: list("What it may do.", choice("A scope.", SCOPES), { default: ["chat"], uniqueItems: true }),
+    scopes: list("What it may do.", choice("A scope.", TOKEN_SCOPES), {
+      default: ["chat"],
+      uniqueItems: true,
+    }),
     is_active: flag("false: revoked.", true),
     monthly_budget_usd_cap: orNull(
       usd("Spend cap per calendar month over all surfaces.", { examples: [100] }),

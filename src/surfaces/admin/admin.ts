@@ -5,14 +5,15 @@ import { refusedOrigin } from "../../http/origin-check.ts";
 import { type FlatHeaders, sendError, sendJson } from "../../http/respond.ts";
 import type { RequestHandler } from "../../http/server.ts";
 import type { Clock, GatewayError } from "../../plugin/index.ts";
-import { isGatewayError, reject } from "../../plugin/index.ts";
+import { bearerToken, isGatewayError, reject } from "../../plugin/index.ts";
 import type { AuditStore } from "../../plugin/store.ts";
 import type { Deliveries } from "../../webhooks/deliveries.ts";
 import type { AuthFailures, AuthSurface } from "../auth-failures.ts";
+import { type ControlToken, isPlaintextOf } from "../control-tokens.ts";
 import { type HealthReport, serveHealth } from "../health.ts";
 import { type Reload, reloadFields } from "../reload-answer.ts";
 import { auditSurface, deliveriesSurface } from "./records.ts";
-import { AdminAccess, bearerOf, type ControlToken, hasSession, isSecretOf } from "./session.ts";
+import { AdminAccess, hasSession } from "./session.ts";
 import { type ServeAdmin, signInSurface } from "./sign-in.ts";
 
 export interface AdminContext {
@@ -112,8 +113,8 @@ class AdminGate {
   /** Whether `/metrics` is shown: to its own token, or to a control-plane token. */
   mayRead(req: IncomingMessage, res: ServerResponse, headers: FlatHeaders): boolean {
     const { metricsToken: hash } = this.#ctx;
-    const secret = bearerOf(req);
-    if (hash === null || (secret !== undefined && isSecretOf(hash, secret))) return true;
+    const secret = bearerToken(req.headers.authorization);
+    if (hash === null || (secret !== undefined && isPlaintextOf(hash, secret))) return true;
     const caller = this.access.caller(req);
     if (!isGatewayError(caller)) return true;
     this.#refuse(req, "metrics", caller, (error) => sendError(req, res, error, headers));
@@ -128,7 +129,7 @@ class AdminGate {
     send: (error: GatewayError) => void,
   ): void {
     const { failures, records } = this.#ctx;
-    if (bearerOf(req) === undefined) send(error);
+    if (bearerToken(req.headers.authorization) === undefined) send(error);
     else failures.refuse({ surface, address: records.clientAddress(req) }, error, send);
   }
 }

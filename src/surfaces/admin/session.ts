@@ -2,19 +2,10 @@
  * Who is asking on the admin listener: a control-plane token as a bearer, or the cookie of a session that was begun
  * with one. A session ends with its token. Sessions are this process's own: they are kept in no store.
  */
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { GatewayError } from "../../plugin/index.ts";
-import { reject } from "../../plugin/index.ts";
-
-/** A control-plane token of the configuration in use. */
-export interface ControlToken {
-  readonly name: string;
-  /** `sha256:` and 64 hex digits. */
-  readonly hash: string;
-  /** Unix milliseconds; null: never. */
-  readonly expires_at: number | null;
-}
+import { bearerToken, type GatewayError, reject } from "../../plugin/index.ts";
+import { type ControlToken, controlTokenOf, isExpired, sha256 } from "../control-tokens.ts";
 
 interface Session {
   readonly token: ControlToken;
@@ -40,7 +31,7 @@ export class AdminAccess {
 
   /** The token behind a request, or the refusal. */
   caller(req: IncomingMessage): ControlToken | GatewayError {
-    const bearer = bearerOf(req);
+    const bearer = bearerToken(req.headers.authorization);
     if (bearer !== undefined) return this.#tokenOf(bearer) ?? reject("token_invalid", {});
     const cookie = cookieOf(req);
     if (cookie === undefined) return reject("missing_bearer", {});
@@ -52,7 +43,7 @@ export class AdminAccess {
     const token = this.#tokenOf(secret);
     if (token === undefined) return undefined;
     const value = randomBytes(32).toString("base64url");
-    this.#sessions.set(digest(value).toString("hex"), {
+    this.#sessions.set(sha256(value).toString("hex"), {
       token,
       expiresAtMs: this.#nowMs() + SESSION_MS,
     });
@@ -63,54 +54,30 @@ export class AdminAccess {
   /** Ends the request's session, if there is one; the `Set-Cookie` that takes the cookie back. */
   signOut(req: IncomingMessage): string {
     const cookie = cookieOf(req);
-    if (cookie !== undefined) this.#sessions.delete(digest(cookie).toString("hex"));
+    if (cookie !== undefined) this.#sessions.delete(sha256(cookie).toString("hex"));
     return cookieText(req, "", 0);
   }
 
   #session(cookie: string): Session | undefined {
-    const key = digest(cookie).toString("hex");
+    const key = sha256(cookie).toString("hex");
     const session = this.#sessions.get(key);
     if (session === undefined) return undefined;
     const { name, hash } = session.token;
     const known = this.#tokens().find((token) => token.hash === hash && token.name === name);
-    if (known !== undefined && !this.#isExpired(known) && this.#nowMs() < session.expiresAtMs) return session;
+    if (known !== undefined && !isExpired(known, this.#nowMs()) && this.#nowMs() < session.expiresAtMs)
+      return session;
     this.#sessions.delete(key);
     return undefined;
   }
 
   #tokenOf(secret: string): ControlToken | undefined {
-    const asked = digest(secret);
-    const known = this.#tokens().find(({ hash }) => matches(hash, asked));
-    return known === undefined || this.#isExpired(known) ? undefined : known;
+    return controlTokenOf(this.#tokens(), secret, this.#nowMs());
   }
-
-  #isExpired({ expires_at }: ControlToken): boolean {
-    return expires_at !== null && expires_at <= this.#nowMs();
-  }
-}
-
-/** The request's bearer token. */
-export function bearerOf(req: IncomingMessage): string | undefined {
-  return /^Bearer +(\S+)$/i.exec(req.headers.authorization ?? "")?.[1];
-}
-
-/** Whether a secret is the one with this hash (`sha256:` and hex digits). */
-export function isSecretOf(hash: string, secret: string): boolean {
-  return matches(hash, digest(secret));
-}
-
-/** In a time that says nothing of how much is equal. */
-function matches(hash: string, asked: Buffer): boolean {
-  return timingSafeEqual(Buffer.from(hash.slice(7), "hex"), asked);
 }
 
 /** Whether a request carries the cookie of a session. */
 export function hasSession(req: IncomingMessage): boolean {
   return cookieOf(req) !== undefined;
-}
-
-function digest(secret: string): Buffer {
-  return createHash("sha256").update(secret).digest();
 }
 
 function cookieOf(req: IncomingMessage): string | undefined {

@@ -8,7 +8,8 @@ import { type FlatHeaders, sendError, sendJson } from "../../http/respond.ts";
 import type { Clock, MaybePromise } from "../../plugin/index.ts";
 import { isGatewayError, reject } from "../../plugin/index.ts";
 import type { AuthFailures } from "../auth-failures.ts";
-import type { AdminAccess, ControlToken } from "./session.ts";
+import type { ControlToken } from "../control-tokens.ts";
+import type { AdminAccess } from "./session.ts";
 
 const BODY_BYTES_MAX = 4096;
 const BODY_TIMEOUT_MS = 10_000;

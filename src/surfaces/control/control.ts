@@ -2,15 +2,16 @@
  * The control plane: `POST /api/control`, an MCP server whose tools administer the gateway, for control-plane tokens
  * alone. It changes running state, never files; what it changes are overrides in the store, and all of it is audited.
  */
-import { hash as digestOf, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { tokenHash } from "../../base/token.ts";
 import type { ResolvedConfig, TokenConfig } from "../../config/model.ts";
 import { readBytesWithin } from "../../http/body.ts";
 import { countHeader } from "../../http/head-rules.ts";
 import { refusedOrigin } from "../../http/origin-check.ts";
 import { type FlatHeaders, sendError } from "../../http/respond.ts";
-import { type GatewayError, isGatewayError, reject } from "../../plugin/index.ts";
+import { bearerToken, type GatewayError, isGatewayError, reject } from "../../plugin/index.ts";
 import type { AuthFailures } from "../auth-failures.ts";
+import { controlTokenOf } from "../control-tokens.ts";
 import { serveRpc } from "../jsonrpc/http.ts";
 import {
   invalidParams,
@@ -149,8 +150,6 @@ function asMcpTool(tool: ControlTool): McpTool {
   };
 }
 
-const BEARER = /^Bearer +(\S+)$/i;
-
 /**
  * Name of the control-plane token that asks. A project's token is known and has not the scope: 403; any other: 401
  * (specification, JSON-RPC surfaces).
@@ -159,18 +158,12 @@ function callerName(req: IncomingMessage, ctx: ControlContext): string | Gateway
   const config = ctx.config();
   // Counted in the raw list: `headersDistinct` throws on a header named `__proto__` (CVE-2026-21710).
   if (countHeader(req.rawHeaders, "authorization") > 1) return reject("duplicate_authorization", {});
-  const token = BEARER.exec(req.headers.authorization ?? "")?.[1];
+  const token = bearerToken(req.headers.authorization);
   if (token === undefined) return reject("missing_bearer", {});
   if (!/^gw_(?:live|test)_/.test(token)) return reject("token_format", {});
-  const digest = digestOf("sha256", token, "buffer");
-  const known = config.control_plane.tokens.find(({ hash }) =>
-    timingSafeEqual(Buffer.from(hash.slice(7), "hex"), digest),
-  );
-  if (known !== undefined) {
-    const isExpired = known.expires_at !== null && known.expires_at <= ctx.clock.nowMs();
-    return isExpired ? reject("token_invalid", {}) : known.name;
-  }
-  const other = projectToken(config, `sha256:${digest.toString("hex")}`);
+  const known = controlTokenOf(config.control_plane.tokens, token, ctx.clock.nowMs());
+  if (known !== undefined) return known.name;
+  const other = projectToken(config, tokenHash(token));
   const isGood =
     other?.is_active === true && (other.expires_at ?? Number.POSITIVE_INFINITY) > ctx.clock.nowMs();
   if (!isGood) return reject("token_invalid", {});

@@ -1,6 +1,7 @@
 /** Tools of the control plane for projects and endpoints: listed, switched on and off. */
+import type { JsonMap } from "../../base/json.ts";
 import type { ProjectConfig } from "../../config/model.ts";
-import { type JsonMap, structured } from "../jsonrpc/jsonrpc.ts";
+import { structured } from "../jsonrpc/jsonrpc.ts";
 import {
   type ControlTool,
   changing,

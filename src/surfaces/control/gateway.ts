@@ -1,9 +1,10 @@
 /** Tools of the control plane for the gateway as a whole: overrides, reloads, backups. */
 
 import { auditFields, GATEWAY_WIDE } from "../../audit/audit.ts";
+import type { JsonMap } from "../../base/json.ts";
 import type { JsonValue } from "../../plugin/chat.ts";
 import type { Override } from "../../plugin/store.ts";
-import { type JsonMap, structured } from "../jsonrpc/jsonrpc.ts";
+import { structured } from "../jsonrpc/jsonrpc.ts";
 import { reloadFields } from "../reload-answer.ts";
 import { type ControlTool, STORE_LOST } from "./tool.ts";
 

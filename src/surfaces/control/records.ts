@@ -1,11 +1,12 @@
 /** Tools of the control plane for what has happened: spend, audit events, webhook deliveries. */
 
 import { auditFields } from "../../audit/audit.ts";
+import type { JsonMap } from "../../base/json.ts";
 import { NANO_PER_USD } from "../../base/money.ts";
 import { monthOf } from "../../base/month.ts";
 import type { JsonValue } from "../../plugin/chat.ts";
 import type { SpendSum } from "../../plugin/store.ts";
-import { type JsonMap, type RpcOutcome, structured } from "../jsonrpc/jsonrpc.ts";
+import { type RpcOutcome, structured } from "../jsonrpc/jsonrpc.ts";
 import {
   type ControlContext,
   type ControlTool,

@@ -1,11 +1,12 @@
 /** Tools of the control plane for access tokens: made, rotated, revoked, listed. A plaintext leaves here once. */
+import type { JsonMap } from "../../base/json.ts";
 import { parseUsd } from "../../base/money.ts";
+import { knownScopes, TOKEN_SCOPES, type TokenScope } from "../../base/scopes.ts";
 import { TIMESTAMP } from "../../base/timestamp.ts";
 import { derivedTokenId, integerTokenId, newToken, tokenHash } from "../../base/token.ts";
 import type { ProjectConfig, ResolvedConfig, TokenConfig } from "../../config/model.ts";
 import type { Standing } from "../../config/override-edits.ts";
-import type { Scope } from "../../plugin/exchange.ts";
-import { type JsonMap, type RpcError, structured } from "../jsonrpc/jsonrpc.ts";
+import { type RpcError, structured } from "../jsonrpc/jsonrpc.ts";
 import {
   type ControlTool,
   changing,
@@ -17,8 +18,6 @@ import {
   shownTokenId,
   textOf,
 } from "./tool.ts";
-
-const SCOPES: readonly Scope[] = ["chat", "models", "admin", "mcp", "proxy"];
 
 const TOKEN_ID: JsonMap = {
   type: ["string", "integer"],
@@ -34,7 +33,12 @@ export const createToken: ControlTool = {
     project_uuid: PROJECT_UUID,
     name: { type: "string", minLength: 1, maxLength: 200, description: "Whose token it is." },
     scopes: {
-      ...{ type: "array", items: { type: "string", enum: SCOPES }, uniqueItems: true, default: ["chat"] },
+      ...{
+        type: "array",
+        items: { type: "string", enum: TOKEN_SCOPES },
+        uniqueItems: true,
+        default: ["chat"],
+      },
       description: "What it may do.",
     },
     monthly_budget_usd_cap: {
@@ -188,11 +192,9 @@ function durability(
   return { durable: false, yaml };
 }
 
-function scopesOf(args: JsonMap): readonly Scope[] {
+function scopesOf(args: JsonMap): readonly TokenScope[] {
   const { scopes = ["chat"] } = args;
-  return Array.isArray(scopes)
-    ? scopes.flatMap((scope) => SCOPES.find((known) => known === scope) ?? [])
-    : [];
+  return Array.isArray(scopes) ? knownScopes(scopes) : [];
 }
 
 function shown(project: ProjectConfig, token: TokenConfig): JsonMap {

@@ -5,6 +5,7 @@
 
 import type { AuditTrail } from "../../audit/audit.ts";
 import type { ByteBudget } from "../../base/byte-budget.ts";
+import type { JsonMap } from "../../base/json.ts";
 import { compileSchema } from "../../base/json-schema.ts";
 import type { ProjectConfig, ResolvedConfig } from "../../config/model.ts";
 import type { OverrideEdit, OverrideEdits, Standing } from "../../config/override-edits.ts";
@@ -13,14 +14,7 @@ import type { Clock, Logger, MaybePromise, StateStore } from "../../plugin/index
 import type { AuditSeverity } from "../../plugin/store.ts";
 import type { Deliveries } from "../../webhooks/deliveries.ts";
 import type { Dispatcher } from "../../webhooks/dispatcher.ts";
-import {
-  invalidParams,
-  type JsonMap,
-  RPC,
-  type RpcError,
-  type RpcOutcome,
-  structured,
-} from "../jsonrpc/jsonrpc.ts";
+import { invalidParams, RPC, type RpcError, type RpcOutcome, structured } from "../jsonrpc/jsonrpc.ts";
 import type { Reload } from "../reload-answer.ts";
 
 /** What the control plane needs of the gateway. */

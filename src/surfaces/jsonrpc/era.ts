@@ -2,26 +2,13 @@
  * Which of MCP's two eras a message belongs to, and what the stateless one (revision 2026-07-28) asks of its envelope
  * and headers. Told by the body first: a proxy that drops a header must not change what a message means.
  */
+import { isJsonObject, type JsonMap } from "../../base/json.ts";
+import { LEGACY_REVISIONS, META, STATELESS_REVISION } from "../../base/mcp-revisions.ts";
 import type { JsonValue } from "../../plugin/chat.ts";
-import { isMap, type JsonMap, RPC, type RpcError } from "./jsonrpc.ts";
+import { RPC, type RpcError } from "./jsonrpc.ts";
 
 /** Of a request, in lower case. */
 export type EraHeaders = Readonly<Record<string, string | string[] | undefined>>;
-
-export const META = {
-  version: "io.modelcontextprotocol/protocolVersion",
-  client: "io.modelcontextprotocol/clientInfo",
-  capabilities: "io.modelcontextprotocol/clientCapabilities",
-  server: "io.modelcontextprotocol/serverInfo",
-  logLevel: "io.modelcontextprotocol/logLevel",
-} as const;
-
-/** Revisions with `initialize`, newest first. */
-export const LEGACY_REVISIONS: readonly string[] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-/** Revisions with an envelope in every request. */
-export const STATELESS_REVISIONS: readonly string[] = ["2026-07-28"];
-
-const FIRST_STATELESS = "2026-07-28";
 
 export interface Era {
   readonly stateless: boolean;
@@ -33,28 +20,28 @@ const LEGACY: Era = { stateless: false, refused: undefined };
 const STATELESS: Era = { stateless: true, refused: undefined };
 
 export function readEra(message: JsonValue, headers: EraHeaders): Era {
-  const { method, params, id }: JsonMap = isMap(message) ? message : {};
-  const meta = isMap(params) && isMap(params["_meta"]) ? params["_meta"] : {};
+  const { method, params, id }: JsonMap = isJsonObject(message) ? message : {};
+  const meta = isJsonObject(params) && isJsonObject(params["_meta"]) ? params["_meta"] : {};
   const claimed = meta[META.version];
   const named = headerOf(headers, "mcp-protocol-version");
   if (claimed === undefined) {
-    if (named === undefined || named < FIRST_STATELESS) return legacyEra(method, named);
+    if (named === undefined || named < STATELESS_REVISION) return legacyEra(method, named);
     if (method === "initialize")
       return mismatch("initialize belongs to revisions before the one that MCP-Protocol-Version names");
     return id === undefined ? STATELESS : refused(RPC.params, missingMessage(META.version));
   }
   if (typeof claimed !== "string")
     return refused(RPC.params, `Invalid params: '_meta["${META.version}"]' must be a string.`);
-  if (id !== undefined && !isMap(meta[META.capabilities]))
+  if (id !== undefined && !isJsonObject(meta[META.capabilities]))
     return refused(RPC.params, missingMessage(META.capabilities));
   if (named !== undefined && named !== claimed)
     return mismatch(`MCP-Protocol-Version is '${named}', the body says '${claimed}'`);
   const header = headerOf(headers, "mcp-method");
   if (header !== undefined && header !== method)
     return mismatch(`Mcp-Method is '${header}', the body says otherwise`);
-  if (!STATELESS_REVISIONS.includes(claimed)) {
+  if (claimed !== STATELESS_REVISION) {
     return refused(RPC.unsupportedVersion, `Unsupported protocol version: ${claimed}`, {
-      supported: STATELESS_REVISIONS,
+      supported: [STATELESS_REVISION],
       requested: claimed,
     });
   }
@@ -84,7 +71,7 @@ function requiredHeaders(
     if (headerOf(headers, name.toLowerCase()) === undefined) return mismatch(`the header ${name} is missing`);
   }
   const key = NAMED_BY.get(method);
-  const value = key === undefined || !isMap(params) ? undefined : params[key];
+  const value = key === undefined || !isJsonObject(params) ? undefined : params[key];
   if (typeof value !== "string") return STATELESS;
   const header = headerOf(headers, "mcp-name");
   if (header === undefined) return mismatch("the header Mcp-Name is missing");

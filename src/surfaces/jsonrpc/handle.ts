@@ -2,21 +2,15 @@
  * From the bytes of one POST to a status and a body: parsing, batches, notifications, and the HTTP statuses of both eras.
  * Knows no socket and no tool.
  */
+
 import { isUtf8 } from "node:buffer";
+import { isJsonObject, type JsonMap } from "../../base/json.ts";
 import { refusedByShape } from "../../http/body.ts";
 import type { JsonValue } from "../../plugin/chat.ts";
 import { isPromise, type MaybePromise } from "../../plugin/index.ts";
 import { parsedValue } from "../../provider-kit/index.ts";
 import { type EraHeaders, readEra } from "./era.ts";
-import {
-  isMap,
-  type JsonMap,
-  type McpServer,
-  RPC,
-  RPC_ERROR_CODES,
-  type RpcError,
-  type RpcOutcome,
-} from "./jsonrpc.ts";
+import { type McpServer, RPC, RPC_ERROR_CODES, type RpcError, type RpcOutcome } from "./jsonrpc.ts";
 import { callMethod } from "./methods.ts";
 import type { RpcSession } from "./running.ts";
 
@@ -81,7 +75,7 @@ async function handleBatch<Caller>(
   const answers: JsonMap[] = [];
   for (const message of messages) {
     const { body, isCancelled } = await handleOne(server, caller, incoming, message);
-    if (isMap(body) && isCancelled !== true) answers.push(body);
+    if (isJsonObject(body) && isCancelled !== true) answers.push(body);
   }
   return answers.length === 0 ? accepted(incoming.headers) : { status: 200, body: answers };
 }
@@ -94,7 +88,7 @@ function handleOne<Caller>(
 ): MaybePromise<RpcReply> {
   const era = readEra(message, incoming.headers);
   const id = idOf(message);
-  if (!isMap(message) || message["jsonrpc"] !== "2.0" || !hasGoodId(message)) {
+  if (!isJsonObject(message) || message["jsonrpc"] !== "2.0" || !hasGoodId(message)) {
     return failure(era.stateless ? 400 : 200, id, invalidRequest(message));
   }
   const { method } = message;
@@ -144,7 +138,7 @@ function handleOne<Caller>(
 }
 
 function cancel({ session }: RpcIncoming, params: JsonValue | undefined): void {
-  const id = isMap(params) ? params["requestId"] : undefined;
+  const id = isJsonObject(params) ? params["requestId"] : undefined;
   if (typeof id === "string" || typeof id === "number") session?.requests.cancel(id);
 }
 
@@ -168,7 +162,7 @@ export function failure(status: number, id: JsonValue, error: RpcError): RpcRepl
 }
 
 function invalidRequest(message: JsonValue): RpcError {
-  const reason = !isMap(message)
+  const reason = !isJsonObject(message)
     ? "a message is a JSON object"
     : message["jsonrpc"] !== "2.0"
       ? "'jsonrpc' must be \"2.0\""
@@ -191,6 +185,6 @@ function hasGoodId(message: JsonMap): boolean {
 
 /** What an answer names: null where the request's own is missing or of no use. */
 function idOf(message: JsonValue): string | number | null {
-  const id = isMap(message) ? message["id"] : undefined;
+  const id = isJsonObject(message) ? message["id"] : undefined;
   return typeof id === "string" || typeof id === "number" ? id : null;
 }

@@ -2,12 +2,14 @@
  * JSON-RPC over HTTP: how an answer goes out: as JSON, or as an event stream once
  * there is progress to tell of. What the messages mean is in jsonrpc-handle.ts.
  */
+
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { JsonMap } from "../../base/json.ts";
 import { EventStream } from "../../http/event-stream.ts";
 import { errorCodeHeader, type FlatHeaders, sendJson } from "../../http/respond.ts";
 import { isPromise } from "../../plugin/index.ts";
 import { failure, handleRpc, type RpcReply } from "./handle.ts";
-import { type JsonMap, type McpServer, RPC } from "./jsonrpc.ts";
+import { type McpServer, RPC } from "./jsonrpc.ts";
 import type { RpcSession } from "./running.ts";
 
 export interface RpcExchange<Caller> {

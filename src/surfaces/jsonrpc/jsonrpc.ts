@@ -6,10 +6,9 @@
  * and hands all of it to `serveRpc` (jsonrpc-http.ts). Eras, envelopes, methods and batches are dealt with below that:
  * http → handle → era, methods.
  */
+import type { JsonMap } from "../../base/json.ts";
 import type { JsonValue } from "../../plugin/chat.ts";
 import type { MaybePromise } from "../../plugin/index.ts";
-
-export type JsonMap = { readonly [key: string]: JsonValue };
 
 /** What a surface offers. One for all its calls; `Caller` is whatever it wants to know of who asks. */
 export interface McpServer<Caller> {
@@ -116,9 +115,4 @@ export function structured(content: JsonMap): { readonly result: JsonMap } {
   return {
     result: { content: [{ type: "text", text: JSON.stringify(content) }], structuredContent: content },
   };
-}
-
-/** A JSON object. */
-export function isMap(value: unknown): value is JsonMap {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,11 +1,10 @@
 /** The methods of an MCP server that offers tools and nothing else, in both eras. */
+import { isJsonObject, type JsonMap } from "../../base/json.ts";
+import { LEGACY_REVISIONS, META, STATELESS_REVISION } from "../../base/mcp-revisions.ts";
 import type { JsonValue } from "../../plugin/chat.ts";
 import { andThen, type MaybePromise } from "../../plugin/index.ts";
-import { LEGACY_REVISIONS, META, STATELESS_REVISIONS } from "./era.ts";
 import {
   invalidParams,
-  isMap,
-  type JsonMap,
   LOG_LEVELS,
   type McpServer,
   type McpTool,
@@ -40,7 +39,7 @@ export function callMethod<Caller>(
     (stateless ? STATELESS_METHODS : LEGACY_METHODS).includes(method) ||
     (method === "logging/setLevel" && !stateless && server.logs === true);
   if (!isKnown) return { error: { code: RPC.method, message: `Method not found: ${method.slice(0, 128)}` } };
-  if (!isMap(params)) return invalidParams("'params' must be an object.");
+  if (!isJsonObject(params)) return invalidParams("'params' must be an object.");
   const answer = (outcome: RpcOutcome): RpcOutcome => (stateless ? completed(server, outcome) : outcome);
   switch (method) {
     case "initialize":
@@ -66,8 +65,7 @@ function initialize<Caller>(server: McpServer<Caller>, params: JsonMap): RpcOutc
   const { identity, instructions } = server;
   const { protocolVersion } = params;
   if (typeof protocolVersion !== "string") return invalidParams("'protocolVersion' must be a string.");
-  const agreed =
-    LEGACY_REVISIONS.find((revision) => revision === protocolVersion) ?? LEGACY_REVISIONS[0] ?? "";
+  const agreed = LEGACY_REVISIONS.find((revision) => revision === protocolVersion) ?? LEGACY_REVISIONS[0];
   return {
     result: {
       protocolVersion: agreed,
@@ -93,7 +91,7 @@ function discover<Caller>(server: McpServer<Caller>): RpcOutcome {
   const { instructions } = server;
   return {
     result: {
-      supportedVersions: STATELESS_REVISIONS,
+      supportedVersions: [STATELESS_REVISION],
       capabilities: capabilitiesOf(server),
       ...said(instructions),
       ...NOT_CACHED,
@@ -124,8 +122,8 @@ function callTool<Caller>(
 ): MaybePromise<RpcOutcome> {
   const { name, arguments: args = {}, _meta: meta } = params;
   if (typeof name !== "string") return invalidParams("'name' must be a string.");
-  if (!isMap(args)) return invalidParams("'arguments' must be an object.");
-  const about: JsonMap = isMap(meta) ? meta : {};
+  if (!isJsonObject(args)) return invalidParams("'arguments' must be an object.");
+  const about: JsonMap = isJsonObject(meta) ? meta : {};
   // The stateless revision sends log messages only to those who ask for them in the request.
   const level = stateless ? about[META.logLevel] : requests?.logLevel;
   if (stateless && level !== undefined && !LOG_LEVELS.includes(String(level)))
@@ -168,7 +166,7 @@ function completed<Caller>({ identity }: McpServer<Caller>, outcome: RpcOutcome)
     result: {
       resultType: "complete",
       ...rest,
-      _meta: { ...(isMap(meta) ? meta : {}), [META.server]: identity },
+      _meta: { ...(isJsonObject(meta) ? meta : {}), [META.server]: identity },
     },
   };
 }

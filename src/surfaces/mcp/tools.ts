@@ -2,6 +2,7 @@
  * The tools of a project's MCP bridge: endpoints, whose calls run their whole chain, and those of upstream servers,
  * whose calls are passed on. What their answers and refusals look like to a client of MCP is decided here.
  */
+import { isJsonObject, type JsonMap } from "../../base/json.ts";
 import type { CompiledEndpoint, EndpointTool, McpOffer, OfferedServer } from "../../compile/model.ts";
 import type { Call } from "../../pipeline/call.ts";
 import { runChat } from "../../pipeline/chat.ts";
@@ -22,8 +23,6 @@ import { parsedValue } from "../../provider-kit/index.ts";
 import { readChatBody } from "../chat-body.ts";
 import {
   invalidParams,
-  isMap,
-  type JsonMap,
   type McpTool,
   type Progress,
   RPC,
@@ -177,7 +176,7 @@ function structuredContent(content: string, structure: EndpointTool["structure"]
   const value = parsedValue(content) as JsonValue | undefined; // JSON has no other values
   if (value === undefined) return null;
   if (structure === "wrapped") return { result: value };
-  return isMap(value) ? value : null;
+  return isJsonObject(value) ? value : null;
 }
 
 /** Nothing of the arguments is read here; limits on the token hold all the same. */

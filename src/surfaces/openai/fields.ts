@@ -2,6 +2,7 @@
  * Reads the members of a client's JSON object one by one, and keeps the first that is wrong: what a reader returns then
  * is of no use and must not be. Null is what OpenAI's clients send for "not set".
  */
+import { isJsonObject } from "../../base/json.ts";
 import type { JsonMembers } from "../../plugin/chat.ts";
 import type { GatewayError } from "../../plugin/index.ts";
 import { reject } from "../../plugin/index.ts";
@@ -71,12 +72,12 @@ export class Fields {
   object(name: string): Fields | undefined {
     const value = this.any(name);
     if (value === undefined) return undefined;
-    return isObject(value) ? this.#inner(value, name) : this.wrong(name, "an object");
+    return isJsonObject(value) ? this.#inner(value, name) : this.wrong(name, "an object");
   }
 
   members(name: string): JsonMembers | undefined {
     const value = this.any(name);
-    return value === undefined || isObject(value) ? value : this.wrong(name, "an object");
+    return value === undefined || isJsonObject(value) ? value : this.wrong(name, "an object");
   }
 
   /** Reads each object of a list. */
@@ -87,7 +88,7 @@ export class Fields {
     const entries: T[] = [];
     for (let i = 0; i < value.length && this.#findings.refusal === undefined; i++) {
       const entry: unknown = value[i];
-      if (!isObject(entry)) return this.wrong(`${name}[${i}]`, "an object");
+      if (!isJsonObject(entry)) return this.wrong(`${name}[${i}]`, "an object");
       const made = read(this.#inner(entry, `${name}[${i}]`));
       if (made !== undefined) entries.push(made);
     }
@@ -123,10 +124,6 @@ function isInteger(value: unknown): value is number {
   return Number.isSafeInteger(value);
 }
 
-function isObject(value: unknown): value is JsonMembers {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 const OF_TOOL: ReadonlySet<string> = new Set([
   ...["type", "function", "id", "index"],
   // A hint of Anthropic's clients, which is kept beside the tool.
@@ -144,9 +141,11 @@ export function areBeyond(tools: unknown): boolean {
 }
 
 function isBeyond(tool: unknown): boolean {
-  if (!isObject(tool)) return false;
+  if (!isJsonObject(tool)) return false;
   const { function: called } = tool;
-  return tool["type"] === "custom" || sets(tool, OF_TOOL) || (isObject(called) && sets(called, OF_FUNCTION));
+  return (
+    tool["type"] === "custom" || sets(tool, OF_TOOL) || (isJsonObject(called) && sets(called, OF_FUNCTION))
+  );
 }
 
 /** Some member is set that is not among `known`. */

@@ -3,15 +3,14 @@
  * reached costs the others nothing: it offers what it last did.
  */
 
+import { isJsonObject, type JsonMap } from "../../base/json.ts";
 import type { Resolve } from "../../net/ssrf.ts";
 import type { Clock, Logger, MaybePromise } from "../../plugin/index.ts";
 import { scrubber } from "../scrub.ts";
 import { McpSession, SHORT_MS } from "./session.ts";
 import {
   argumentHeaders,
-  isMap,
   type JsonHeaders,
-  type JsonMap,
   type UpstreamLog,
   type UpstreamOutcome,
   type UpstreamProgress,
@@ -167,18 +166,18 @@ class Client implements McpClient {
 
 /** What is none is left out; so is what can only be called as a task, which the bridge has none of. */
 function readTool(tool: unknown): UpstreamTool | undefined {
-  if (!isMap(tool)) return undefined;
+  if (!isJsonObject(tool)) return undefined;
   const { name, title, description, inputSchema, outputSchema, annotations, execution } = tool;
   if (typeof name !== "string" || name === "") return undefined;
-  if (isMap(execution) && execution["taskSupport"] === "required") return undefined;
+  if (isJsonObject(execution) && execution["taskSupport"] === "required") return undefined;
   return {
     name,
     ...(typeof title === "string" ? { title } : {}),
     // Clients take one for granted.
     description: typeof description === "string" && description !== "" ? description : name,
-    inputSchema: { ...(isMap(inputSchema) ? inputSchema : {}), type: "object" },
-    ...(isMap(outputSchema) && outputSchema["type"] === "object" ? { outputSchema } : {}),
-    ...(isMap(annotations) ? { annotations } : {}),
+    inputSchema: { ...(isJsonObject(inputSchema) ? inputSchema : {}), type: "object" },
+    ...(isJsonObject(outputSchema) && outputSchema["type"] === "object" ? { outputSchema } : {}),
+    ...(isJsonObject(annotations) ? { annotations } : {}),
   };
 }
 

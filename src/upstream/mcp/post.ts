@@ -2,14 +2,16 @@
  * One POST to an upstream MCP server: past the SSRF guard, its answer as one JSON message or as an event stream of
  * messages, bounded in bytes and time. Knows JSON, and nothing of what the messages mean.
  */
+
 import type http from "node:http";
+import type { JsonMap } from "../../base/json.ts";
 import { withoutAddress } from "../../base/without-address.ts";
 import { GuardedAgents, reasonOf } from "../../net/guarded-agents.ts";
 import { ANSWER_BYTES_MAX } from "../../net/http1/answer-body.ts";
 import type { Resolve } from "../../net/ssrf.ts";
 import type { Clock } from "../../plugin/index.ts";
 import { framing } from "../framing.ts";
-import { type JsonHeaders, type JsonMap, messageOf } from "./wire.ts";
+import { type JsonHeaders, messageOf } from "./wire.ts";
 
 /** Connections to one server; further POSTs wait for one. */
 const SOCKETS_MAX = 64;

@@ -3,6 +3,8 @@
  * requests and brings their outcomes. Knows nothing of tools.
  */
 
+import { isJsonObject, type JsonMap } from "../../base/json.ts";
+import { LEGACY_REVISIONS, STATELESS_REVISION } from "../../base/mcp-revisions.ts";
 import type { Resolve } from "../../net/ssrf.ts";
 import type { Clock } from "../../plugin/index.ts";
 import { type McpPost, type McpPosting, type McpSent, mcpPost } from "./post.ts";
@@ -10,13 +12,9 @@ import {
   type Dialect,
   dialectHeaders,
   INITIALIZE,
-  isMap,
   type JsonHeaders,
-  type JsonMap,
-  LEGACY_KNOWN,
   outcomeOf,
   refusedRequest,
-  STATELESS,
   type UpstreamLog,
   type UpstreamOutcome,
   type UpstreamProgress,
@@ -134,7 +132,7 @@ export class McpSession {
     if ("failed" in outcome && (status < 400 || status >= 500 || status === 401 || status === 403))
       return outcome;
     const versions = "result" in outcome ? outcome.result["supportedVersions"] : undefined;
-    return Array.isArray(versions) && versions.includes(STATELESS) ? stateless : this.#initialize();
+    return Array.isArray(versions) && versions.includes(STATELESS_REVISION) ? stateless : this.#initialize();
   }
 
   async #initialize(): Promise<Greeting> {
@@ -144,7 +142,7 @@ export class McpSession {
     if ("failed" in outcome) return outcome;
     if ("error" in outcome) return { failed: "it refused to be initialized" };
     const revision = outcome.result["protocolVersion"];
-    if (typeof revision !== "string" || !LEGACY_KNOWN.includes(revision)) {
+    if (typeof revision !== "string" || !LEGACY_REVISIONS.includes(revision)) {
       return { failed: "it speaks no revision that is known here" };
     }
     const dialect: Dialect = { stateless: false, revision, session };
@@ -166,7 +164,7 @@ export class McpSession {
       }
       // An error of a request that the server could not read names none.
       const isLost = message["id"] === null || message["id"] === undefined;
-      if (message["id"] !== id && !(isLost && isMap(message["error"]))) return false;
+      if (message["id"] !== id && !(isLost && isJsonObject(message["error"]))) return false;
       outcome = outcomeOf(message) ?? { failed: "its answer is malformed" };
       return true;
     };
@@ -200,7 +198,7 @@ export class McpSession {
   /** A message before the answer: progress, a log message, a change of the tools, a request of the server's own. */
   #receive({ method, params, id }: JsonMap, dialect: Dialect, { onProgress, onLog }: Listeners): void {
     if (method === "notifications/tools/list_changed") return this.#options.onListChanged();
-    if (method === "notifications/progress" && isMap(params)) {
+    if (method === "notifications/progress" && isJsonObject(params)) {
       const { progressToken, progress, total, message } = params;
       if (typeof progress !== "number") return;
       return onProgress(progressToken)?.({
@@ -209,7 +207,7 @@ export class McpSession {
         ...(typeof message === "string" ? { message } : {}),
       });
     }
-    if (method === "notifications/message" && isMap(params)) {
+    if (method === "notifications/message" && isJsonObject(params)) {
       const { level, logger, data } = params;
       if (typeof level !== "string" || data === undefined) return;
       return onLog?.({ level, ...(typeof logger === "string" ? { logger } : {}), data });

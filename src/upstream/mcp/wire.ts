@@ -2,20 +2,12 @@
  * What is said to upstream MCP servers and what comes back, as far as both eras of the protocol share it: messages,
  * revisions, the envelope and headers of the stateless one. Opens no connection.
  */
+import { isJsonObject, type JsonMap } from "../../base/json.ts";
+import { LEGACY_REVISIONS, META, STATELESS_REVISION } from "../../base/mcp-revisions.ts";
 import { VERSION } from "../../base/version.ts";
 import type { JsonValue } from "../../plugin/chat.ts";
 import { parsedValue } from "../../provider-kit/index.ts";
 
-export type JsonMap = { readonly [key: string]: JsonValue };
-
-/** The stateless revision that is tried first. */
-export const STATELESS = "2026-07-28";
-/** The revision that `initialize` asks for. */
-export const LEGACY = "2025-11-25";
-/** Revisions that `initialize` may settle on. */
-export const LEGACY_KNOWN: readonly string[] = [LEGACY, "2025-06-18", "2025-03-26", "2024-11-05"];
-
-const META = "io.modelcontextprotocol/";
 const CLIENT: JsonMap = { name: "sluice", title: "Sluice", version: VERSION };
 
 export interface UpstreamError {
@@ -49,12 +41,12 @@ export type Dialect =
   | { readonly stateless: true }
   | { readonly stateless: false; readonly revision: string; readonly session: string | undefined };
 
-export function isMap(value: unknown): value is JsonMap {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** Params of `initialize`: this client can be asked for nothing. */
-export const INITIALIZE: JsonMap = { protocolVersion: LEGACY, capabilities: {}, clientInfo: CLIENT };
+export const INITIALIZE: JsonMap = {
+  protocolVersion: LEGACY_REVISIONS[0],
+  capabilities: {},
+  clientInfo: CLIENT,
+};
 
 export interface RequestMeta {
   readonly progressToken: number | undefined;
@@ -71,10 +63,10 @@ export function withEnvelope(
   const meta: JsonMap = {
     ...(stateless
       ? {
-          [`${META}protocolVersion`]: STATELESS,
-          [`${META}clientInfo`]: CLIENT,
-          [`${META}clientCapabilities`]: {},
-          ...(logLevel === undefined ? {} : { [`${META}logLevel`]: logLevel }),
+          [META.version]: STATELESS_REVISION,
+          [META.client]: CLIENT,
+          [META.capabilities]: {},
+          ...(logLevel === undefined ? {} : { [META.logLevel]: logLevel }),
         }
       : {}),
     ...(progressToken === undefined ? {} : { progressToken }),
@@ -86,7 +78,7 @@ export function withEnvelope(
 export function dialectHeaders(dialect: Dialect, method: string, name: string | undefined): JsonHeaders {
   if (dialect.stateless) {
     return {
-      "mcp-protocol-version": STATELESS,
+      "mcp-protocol-version": STATELESS_REVISION,
       "mcp-method": method,
       ...(name === undefined ? {} : { "mcp-name": headerText(name) }),
     };
@@ -112,10 +104,10 @@ export function argumentHeaders(inputSchema: JsonMap | undefined, args: JsonMap)
       found[`mcp-param-${header.toLowerCase()}`] = headerText(String(value));
     }
     const { properties } = schema;
-    if (!isMap(properties) || !isMap(value)) continue;
+    if (!isJsonObject(properties) || !isJsonObject(value)) continue;
     for (const [key, child] of Object.entries(properties)) {
       const given = Object.hasOwn(value, key) ? value[key] : undefined;
-      if (isMap(child) && given !== undefined) pending.push({ schema: child, value: given });
+      if (isJsonObject(child) && given !== undefined) pending.push({ schema: child, value: given });
     }
   }
   return found;
@@ -130,7 +122,7 @@ function headerText(text: string): string {
 /** The message that a text holds; undefined when it holds none. */
 export function messageOf(text: string): JsonMap | undefined {
   const value = parsedValue(text);
-  return isMap(value) ? value : undefined;
+  return isJsonObject(value) ? value : undefined;
 }
 
 /** What servers may ask of a client that can do it, and this one cannot. */
@@ -146,16 +138,16 @@ export function refusedRequest(method: JsonValue | undefined): string {
 
 /** What an incomplete result of the stateless revision asks for, by name. */
 export function wantedInput({ inputRequests }: JsonMap): string {
-  const asked = isMap(inputRequests) ? Object.values(inputRequests) : [];
-  const methods = asked.map((request) => (isMap(request) ? request["method"] : undefined));
+  const asked = isJsonObject(inputRequests) ? Object.values(inputRequests) : [];
+  const methods = asked.map((request) => (isJsonObject(request) ? request["method"] : undefined));
   const names = CLIENT_REQUESTS.filter((known) => methods.includes(known));
   return names.length === 0 ? "more input" : names.join(", ");
 }
 
 /** The outcome that an answer's message stands for; undefined when it is malformed. */
 export function outcomeOf({ result, error }: JsonMap): UpstreamOutcome | undefined {
-  if (isMap(result)) return { result };
-  if (!isMap(error)) return undefined;
+  if (isJsonObject(result)) return { result };
+  if (!isJsonObject(error)) return undefined;
   const { code, message, data } = error;
   if (typeof code !== "number" || !Number.isInteger(code)) return undefined;
   const text = typeof message === "string" ? message : "";
