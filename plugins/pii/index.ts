@@ -1,11 +1,12 @@
 /** Guardrail `pii`: refuses text with personal data in it, or puts masks such as `[EMAIL]` in its place. */
-import { block, defineGuardrail, reject, replace } from "sluice/plugin";
+import { defineGuardrail, reject } from "sluice/plugin";
+import { kindsOption, type Mode, modeOption, verdictOnFindings } from "../text/findings.ts";
 import { KIND_WORDS, PII_KINDS, type PiiKind } from "./kinds.ts";
 import { isRegion } from "./phone-regions.ts";
 import { findPii, piiSearch } from "./scan.ts";
 
 interface Options {
-  readonly mode?: "block" | "mask";
+  readonly mode?: Mode;
   readonly kinds?: readonly PiiKind[];
   readonly restore?: boolean;
   readonly regions?: readonly string[];
@@ -26,19 +27,8 @@ export default defineGuardrail<Options>({
     type: "object",
     additionalProperties: false,
     properties: {
-      mode: {
-        enum: ["block", "mask"],
-        default: "block",
-        description: "block: refuse the call. mask: put [EMAIL], [PHONE], … in its place and go on.",
-      },
-      kinds: {
-        type: "array",
-        minItems: 1,
-        uniqueItems: true,
-        items: { enum: PII_KINDS },
-        default: PII_KINDS,
-        description: "What to look for.",
-      },
+      mode: modeOption("put [EMAIL], [PHONE], … in its place and go on."),
+      kinds: kindsOption(PII_KINDS),
       regions: {
         type: "array",
         minItems: 1,
@@ -84,17 +74,15 @@ export default defineGuardrail<Options>({
         // On a stream what stands at the very end may still grow; the window keeps it back until it cannot.
         const settled = about.partial ? text.length - GROWTH_CHARACTERS : text.length;
         const certain = found.filter(({ end }) => end <= settled);
-        const first = certain[0];
-        if (first === undefined) return undefined;
-        if (mode === "block") {
-          const code = about.side === "input" ? "pii_blocked" : "answer_pii_blocked";
-          return block(reject(code, { kind: KIND_WORDS[first.kind].label }), first.kind);
-        }
-        return replace(
-          certain.map(({ kind, start, end }) => ({ start, end, text: KIND_WORDS[kind].mask })),
-          [...new Set(certain.map(({ kind }) => kind))].join(", "),
+        return verdictOnFindings(certain, {
+          mode,
+          refusal: ({ name }) => {
+            const code = about.side === "input" ? "pii_blocked" : "answer_pii_blocked";
+            return { error: reject(code, { kind: KIND_WORDS[name].label }), reason: name };
+          },
+          mask: ({ name }) => KIND_WORDS[name].mask,
           restore,
-        );
+        });
       },
     };
   },

@@ -2,6 +2,7 @@
  * Finds personal data in a text. Looks closely only where a sign of it stands (an @, a digit, a colon), each close
  * look is bounded, and so any text takes time in proportion to its length.
  */
+import { type Finding, withoutOverlaps } from "../text/findings.ts";
 import { ipv4Length, ipv6Around } from "./address.ts";
 import {
   ibanChecksumHolds,
@@ -15,12 +16,7 @@ import { type NumberRun, type PhoneRegions, phoneLength } from "./phone.ts";
 import { DEFAULT_REGIONS } from "./phone-regions.ts";
 import { namesPart, STRUCTURE_CHARACTERS } from "./structure.ts";
 
-/** A piece of personal data. `start` and `end` in code units of the text. */
-export interface Finding {
-  readonly kind: PiiKind;
-  readonly start: number;
-  readonly end: number;
-}
+type PiiFinding = Finding<PiiKind>;
 
 /** What is looked for. */
 export interface PiiSearch {
@@ -35,21 +31,13 @@ export function piiSearch(kinds: readonly PiiKind[], regions?: readonly string[]
 }
 
 /** All personal data that is searched for, ascending, not overlapping. */
-export function findPii(text: string, search: PiiSearch): readonly Finding[] {
+export function findPii(text: string, search: PiiSearch): readonly PiiFinding[] {
   const { kinds } = search;
-  const found: Finding[] = [];
+  const found: PiiFinding[] = [];
   if (kinds.has("email")) findEmails(text, found);
   if (kinds.has("ip_address")) findIpv6(text, found);
   if (kinds.size > 1 || !kinds.has("email")) findNumbers(text, search, found);
-  if (found.length < 2) return found;
-  // Where two overlap, the one that begins first stays, and of two that begin together the longer.
-  found.sort((a, b) => a.start - b.start || b.end - a.end);
-  let end = 0;
-  return found.filter((finding) => {
-    if (finding.start < end) return false;
-    end = finding.end;
-    return true;
-  });
+  return withoutOverlaps(found);
 }
 
 /** Letters of scripts with blanks between words, digits, and the signs that mailbox names do hold. */
@@ -69,7 +57,7 @@ const ROLE = /^(?:no-?reply|do-?not-?reply|abuse|postmaster|hostmaster|webmaster
 /** `icon@2x.png`: a file, not a domain. */
 const FILE_ENDING = /\.(?:png|jpe?g|gif|svg|webp|ico|css|js|ts|map|json|md|tgz|zip)$/i;
 
-function findEmails(text: string, found: Finding[]): void {
+function findEmails(text: string, found: PiiFinding[]): void {
   for (let at = text.indexOf("@"); at !== -1; at = text.indexOf("@", at + 1)) {
     // An "at" between blanks, or at either end of the text.
     if (!(text.charCodeAt(at - 1) > 32 && text.charCodeAt(at + 1) > 32)) continue;
@@ -87,18 +75,18 @@ function findEmails(text: string, found: Finding[]): void {
     if (URL_LOGIN.test(before) || ROLE.test(text.slice(start, at + 1))) continue;
     if (end - start > KIND_WORDS.email.charactersMax) continue;
     if (SIGNED.test(text.slice(Math.max(0, start - SIGNED_CHARACTERS), start))) continue;
-    found.push({ kind: "email", start, end });
+    found.push({ name: "email", start, end });
   }
 }
 
-function findIpv6(text: string, found: Finding[]): void {
+function findIpv6(text: string, found: PiiFinding[]): void {
   let end = 0;
   for (let colon = text.indexOf(":"); colon !== -1; colon = text.indexOf(":", Math.max(end, colon + 1))) {
     const run = ipv6Around(text, colon, end);
     if (run === undefined) continue;
     end = run.end;
     if (!run.isAddress || isWordAt(text, run.start - 1) || isWordAt(text, end)) continue;
-    found.push({ kind: "ip_address", start: run.start, end });
+    found.push({ name: "ip_address", start: run.start, end });
   }
 }
 
@@ -108,14 +96,14 @@ const SEPARATOR =
   " \\t.()/\\u00a0\\u1680\\u2000-\\u200b\\u202f\\u205f\\u2060\\u3000\\ufeff\\u2010-\\u2015\\u2212\\ufe58\\ufe63\\uff0d\\uff0e-";
 const RUN = new RegExp(`[${DIGIT}](?:[${SEPARATOR}]{0,3}[${DIGIT}])+`, "g");
 
-function findNumbers(text: string, search: PiiSearch, found: Finding[]): void {
+function findNumbers(text: string, search: PiiSearch, found: PiiFinding[]): void {
   RUN.lastIndex = 0;
   for (let row = RUN.exec(text); row !== null; row = RUN.exec(text)) {
     if (search.kinds.has("iban")) {
       const start = row.index - 2;
       const length = ibanAt(text, start);
       if (length > 0) {
-        found.push({ kind: "iban", start, end: start + length });
+        found.push({ name: "iban", start, end: start + length });
         RUN.lastIndex = start + length;
         continue;
       }
@@ -143,14 +131,14 @@ function asciiOf(char: string): string {
 }
 
 /** Gives each group of digits, from left to right, to the first kind that takes it. */
-function classify(run: NumberRun, search: PiiSearch, found: Finding[]): void {
+function classify(run: NumberRun, search: PiiSearch, found: PiiFinding[]): void {
   const { text, start, plain } = run;
   // Digits that end a word are part of it; those after a blank are not.
   let offset = isWordAt(text, start - 1) ? afterBlank(plain) : 0;
   while (offset < plain.length) {
     const [kind, length] = kindAt(run, offset, search);
     if (kind !== undefined && !isWordAt(text, start + offset + length)) {
-      found.push({ kind, start: start + offset, end: start + offset + length });
+      found.push({ name: kind, start: start + offset, end: start + offset + length });
       offset += length;
     }
     GROUP.lastIndex = offset;

@@ -1,4 +1,5 @@
-/** Formats of API keys, tokens and private keys, and the checksums that tell GitHub's from look-alikes. */
+/** Formats of API keys, tokens and private keys, and the checksums that distinguish GitHub's tokens from look-alikes. */
+import type { Finding } from "../text/findings.ts";
 
 export const SECRET_KINDS = [
   "openai",
@@ -71,14 +72,8 @@ const FORMATS: readonly Format[] = [
 export const SECRET_BEGINNING =
   /(?:sk[-_]|rk_|whsec_|A[KSBCIR][IRD][AO][A-Z2-7]|aws_?secret|secret_?access|gh[pousr]_|github_pat_|AIza|GOCSPX-|xox[abeoprs]-|xapp-|hooks\.slack|gw_|eyJ|-----BEGIN )/gi;
 
-export interface SecretFinding {
-  readonly kind: SecretKind;
-  readonly start: number;
-  readonly end: number;
-}
-
 /** The secret that begins at this place of the text; undefined: none does. */
-export function secretAt(text: string, at: number): SecretFinding | undefined {
+export function secretAt(text: string, at: number): Finding<SecretKind> | undefined {
   if (text[at] === "-") return privateKeyAt(text, at);
   // The middle of a word or of a longer key.
   if (/[\w-]/.test(text[at - 1] ?? "")) return undefined;
@@ -89,7 +84,7 @@ export function secretAt(text: string, at: number): SecretFinding | undefined {
     const secret = hasName === true ? (match[1] ?? "") : match[0];
     if (new Set(secret).size < DIFFERENT_CHARACTERS_MIN || isValid?.(secret) === false) continue;
     const end = at + match[0].length;
-    return { kind, start: end - secret.length, end };
+    return { name: kind, start: end - secret.length, end };
   }
   return undefined;
 }
@@ -103,7 +98,7 @@ const PEM_BODY = /[A-Za-z0-9+/=\s\\:,-]{32,12288}/y;
 const PEM_CHARACTERS_MAX = 12_288;
 
 /** From its first line to its last, or as far as it looks like one when the last is missing. */
-function privateKeyAt(text: string, at: number): SecretFinding | undefined {
+function privateKeyAt(text: string, at: number): Finding<SecretKind> | undefined {
   PEM_BEGIN.lastIndex = at;
   const begin = PEM_BEGIN.exec(text)?.[0];
   if (begin === undefined) return undefined;
@@ -112,10 +107,10 @@ function privateKeyAt(text: string, at: number): SecretFinding | undefined {
   const body = PEM_BODY.exec(text)?.[0];
   if (body === undefined) return undefined;
   const end = PEM_END.exec(text.slice(from, from + Math.min(body.length, PEM_CHARACTERS_MAX) + 64));
-  if (end !== null) return { kind: "private_key", start: at, end: from + end.index + end[0].length };
+  if (end !== null) return { name: "private_key", start: at, end: from + end.index + end[0].length };
   PEM_CUT.lastIndex = from;
   const cut = PEM_CUT.exec(text)?.[0].trimEnd();
-  return cut === undefined ? undefined : { kind: "private_key", start: at, end: from + cut.length };
+  return cut === undefined ? undefined : { name: "private_key", start: at, end: from + cut.length };
 }
 
 /** CRC-32 of IEEE 802.3, of ASCII characters. */

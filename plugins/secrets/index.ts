@@ -1,20 +1,14 @@
-/** Guardrail `secrets`: blocks text with API keys, tokens or private keys in it, or replaces them with `[SECRET]`. */
-import { block, defineGuardrail, reject, replace } from "sluice/plugin";
-import {
-  SECRET_BEGINNING,
-  SECRET_KINDS,
-  SECRET_LABELS,
-  type SecretFinding,
-  type SecretKind,
-  secretAt,
-} from "./formats.ts";
+/** Guardrail `secrets`: blocks text that contains API keys, tokens or private keys, or replaces them with `[SECRET]`. */
+import { defineGuardrail, reject } from "sluice/plugin";
+import { type Finding, kindsOption, type Mode, modeOption, verdictOnFindings } from "../text/findings.ts";
+import { SECRET_BEGINNING, SECRET_KINDS, SECRET_LABELS, type SecretKind, secretAt } from "./formats.ts";
 
 interface Options {
-  readonly mode?: "block" | "mask";
+  readonly mode?: Mode;
   readonly kinds?: readonly SecretKind[];
 }
 
-/** Characters after which the kind of a secret is certain; the rest of the secret is held back with them. */
+/** Characters after which the kind of a secret is certain; the rest of it is held back with them. */
 const WINDOW_CHARACTERS = 512;
 const SLICE_CHARACTERS = 8192;
 const MASK = "[SECRET]";
@@ -26,19 +20,8 @@ export default defineGuardrail<Options>({
     type: "object",
     additionalProperties: false,
     properties: {
-      mode: {
-        enum: ["block", "mask"],
-        default: "block",
-        description: "block: refuse the call. mask: put [SECRET] in its place.",
-      },
-      kinds: {
-        type: "array",
-        minItems: 1,
-        uniqueItems: true,
-        items: { enum: SECRET_KINDS },
-        default: SECRET_KINDS,
-        description: "What to look for.",
-      },
+      mode: modeOption("put [SECRET] in its place."),
+      kinds: kindsOption(SECRET_KINDS),
     },
   },
   examples: [{}, { mode: "mask", kinds: ["openai", "private_key"] }],
@@ -48,31 +31,28 @@ export default defineGuardrail<Options>({
       window: WINDOW_CHARACTERS,
       slice: SLICE_CHARACTERS,
       judge(text, about) {
-        const found = findSecrets(text, wanted);
-        const [first] = found;
-        if (first === undefined) return undefined;
-        if (mode === "block") {
-          const code = about.side === "input" ? "secret_blocked" : "answer_secret_blocked";
-          return block(reject(code, { kind: SECRET_LABELS[first.kind] }), first.kind);
-        }
-        // One that touches the end of a piece is held back whole, however long it grows.
-        return replace(
-          found.map(({ start, end }) => ({ start, end, text: MASK })),
-          [...new Set(found.map(({ kind }) => kind))].join(", "),
-        );
+        return verdictOnFindings(findSecrets(text, wanted), {
+          mode,
+          refusal: ({ name }) => {
+            const code = about.side === "input" ? "secret_blocked" : "answer_secret_blocked";
+            return { error: reject(code, { kind: SECRET_LABELS[name] }), reason: name };
+          },
+          // A secret that touches the end of a piece is held back whole, however long it grows.
+          mask: () => MASK,
+        });
       },
     };
   },
 });
 
 /** All secrets of these kinds, ascending, not overlapping. */
-function findSecrets(text: string, kinds: ReadonlySet<SecretKind>): readonly SecretFinding[] {
-  const found: SecretFinding[] = [];
+function findSecrets(text: string, kinds: ReadonlySet<SecretKind>): readonly Finding<SecretKind>[] {
+  const found: Finding<SecretKind>[] = [];
   SECRET_BEGINNING.lastIndex = 0;
   for (let sign = SECRET_BEGINNING.exec(text); sign !== null; sign = SECRET_BEGINNING.exec(text)) {
     const secret = secretAt(text, sign.index);
     if (secret === undefined) continue;
-    if (kinds.has(secret.kind)) found.push(secret);
+    if (kinds.has(secret.name)) found.push(secret);
     SECRET_BEGINNING.lastIndex = secret.end;
   }
   return found;
