@@ -10,7 +10,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
-import type { Guardrail, Host, TextAbout } from "sluice/plugin";
+import type { Guardrail, Host, TextContext } from "sluice/plugin";
 import contentLength from "../plugins/content-length/index.ts";
 import keywordBlocklist from "../plugins/keyword-blocklist/index.ts";
 import pii from "../plugins/pii/index.ts";
@@ -25,7 +25,7 @@ const bySource = flags.includes("--by-source");
 function setUp<C>(plugin: GuardrailPlugin<C>, options: C): (text: string) => ReturnType<Guardrail["judge"]> {
   // The built-in guardrails ask nothing of the host or the exchange, and answer without a promise.
   const guardrail = plugin.setup(options, {} as Host) as Guardrail;
-  const exchange = {} as TextAbout["exchange"];
+  const exchange = {} as TextContext["exchange"];
   return (text) =>
     guardrail.judge(text, {
       side: "input",

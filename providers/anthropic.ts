@@ -2,11 +2,11 @@
  * Anthropic's messages: where they go and under which version. wire/anthropic-*.ts write them, read what comes back, and
  * know how the models differ.
  */
-import { type Credential, callIds, defineProvider, jsonFailure, type WireFormat } from "sluice/provider";
+import { type Credential, defineProvider, jsonFailure, toolCallIds, type WireFormat } from "sluice/provider";
 import { decodeAnthropic } from "./wire/anthropic-answer.ts";
 import { AnthropicBody } from "./wire/anthropic-body.ts";
 import { AnthropicDecoder } from "./wire/anthropic-events.ts";
-import { anthropicRefusals, OUTPUT_TOKENS_DEFAULT } from "./wire/anthropic-models.ts";
+import { anthropicConstraints, OUTPUT_TOKENS_DEFAULT } from "./wire/anthropic-models.ts";
 
 interface AnthropicOptions {
   readonly anthropic_version?: string;
@@ -46,9 +46,9 @@ export const anthropic = defineProvider<AnthropicOptions>({
   },
   examples: [{}, { anthropic_version: "2026-10-21", prompt_cache: "5m" }],
   outputTokensDefault: OUTPUT_TOKENS_DEFAULT,
-  constraints: ({ anthropic_version = VERSION }) => anthropicRefusals(anthropic_version),
+  constraints: ({ anthropic_version = VERSION }) => anthropicConstraints(anthropic_version),
   setup({ anthropic_version = VERSION, anthropic_beta = [], prompt_cache }, host): WireFormat {
-    const newId = callIds(host);
+    const newId = toolCallIds(host);
     const body = new AnthropicBody(prompt_cache);
     const versions = {
       "content-type": "application/json",

@@ -8,13 +8,13 @@ import type {
   WireFormat,
 } from "sluice/provider";
 import {
-  callIds,
   contentText,
   defineProvider,
   droppedHints,
   firstUnsupportedField,
-  type Json,
+  type JsonObject,
   jsonFailure,
+  toolCallIds,
   toolJson,
 } from "sluice/provider";
 import { type CountedTokens, decodeCohere, decodeCohereVectors } from "./wire/cohere-answer.ts";
@@ -55,11 +55,11 @@ export const cohere = defineProvider<CohereOptions>({
   },
   examples: [{}, { safety_mode: "STRICT", thinking: "disabled", count: "billed_units" }],
   constraints: [
-    { setting: "temperature", range: { min: 0, max: 1 }, because: "Cohere takes 0 to 1" },
-    { setting: "top_p", range: { min: 0.01, max: 0.99 }, because: "Cohere takes 0.01 to 0.99" },
+    { setting: "temperature", range: { min: 0, max: 1 }, reason: "Cohere takes 0 to 1" },
+    { setting: "top_p", range: { min: 0.01, max: 0.99 }, reason: "Cohere takes 0.01 to 0.99" },
   ],
   setup(options, host): WireFormat {
-    const newId = callIds(host);
+    const newId = toolCallIds(host);
     const { count: counted, client_name } = options;
     const named = client_name === undefined ? undefined : { "x-client-name": client_name };
     return {
@@ -111,7 +111,7 @@ function takenBeside({ tools = [] }: CallOptions = {}): ReadonlySet<string> {
 }
 
 /** What texts are embedded for, Cohere wants to know and OpenAI's format does not say: to be searched through. */
-function embedBody({ model, messages, options }: ProviderRequest): Json {
+function embedBody({ model, messages, options }: ProviderRequest): JsonObject {
   return {
     model,
     texts: messages.map(({ content }) => contentText(content)),
@@ -122,7 +122,7 @@ function embedBody({ model, messages, options }: ProviderRequest): Json {
 }
 
 /** Members that are undefined are left out by JSON.stringify. */
-function bodyOf(request: ProviderRequest, options: CohereOptions, stream: boolean): Json {
+function bodyOf(request: ProviderRequest, options: CohereOptions, stream: boolean): JsonObject {
   const { model, temperature, topP, maxOutputTokens, responseSchema, options: asked = {} } = request;
   const { safety_mode, thinking } = options;
   const { stop = [], seed } = asked;
@@ -147,14 +147,14 @@ function bodyOf(request: ProviderRequest, options: CohereOptions, stream: boolea
 }
 
 /** A call's own effort, which Cohere knows as on and off. */
-function thinkingOf(model: string, { extra }: CallOptions): Json | undefined {
+function thinkingOf(model: string, { extra }: CallOptions): JsonObject | undefined {
   const effort = extra?.["reasoning_effort"];
   if (typeof effort !== "string" || !REASONS.test(model)) return undefined;
   return { type: effort === "none" ? "disabled" : "enabled" };
 }
 
 /** No tool can be chosen by name: the one that is wanted is offered alone, and some tool required. */
-function toolsFor({ tools = [], toolChoice = "auto" }: CallOptions): Json | undefined {
+function toolsFor({ tools = [], toolChoice = "auto" }: CallOptions): JsonObject | undefined {
   const offered =
     typeof toolChoice === "object" ? tools.filter(({ name }) => name === toolChoice.name) : tools;
   if (offered.length === 0) return undefined;
@@ -163,7 +163,7 @@ function toolsFor({ tools = [], toolChoice = "auto" }: CallOptions): Json | unde
 }
 
 /** Schemas of objects only; other ones are left to the gateway's own check. */
-function responseFormat(schema: JsonSchema | undefined, json = false): Json | undefined {
+function responseFormat(schema: JsonSchema | undefined, json = false): JsonObject | undefined {
   if (typeof schema === "object" && schema["type"] === "object") {
     return { type: "json_object", json_schema: schema };
   }
@@ -171,13 +171,13 @@ function responseFormat(schema: JsonSchema | undefined, json = false): Json | un
 }
 
 /** System messages are taken at the front only. */
-function messagesOf(messages: readonly Message[]): Json[] {
+function messagesOf(messages: readonly Message[]): JsonObject[] {
   const system = messages.filter(({ role }) => role === "system");
   const others = messages.filter(({ role }) => role !== "system");
   return [...system, ...others].map(messageJson);
 }
 
-function messageJson({ role, content, toolCalls = [], toolCallId }: Message): Json {
+function messageJson({ role, content, toolCalls = [], toolCallId }: Message): JsonObject {
   const text = contentText(content);
   if (role === "tool") return { role, tool_call_id: toolCallId, content: text };
   if (toolCalls.length > 0) {
@@ -193,7 +193,7 @@ function messageJson({ role, content, toolCalls = [], toolCallId }: Message): Js
 }
 
 /** Sound and documents are refused before. */
-function partJson(part: ContentPart): Json[] {
+function partJson(part: ContentPart): JsonObject[] {
   if (part.type === "text") return [{ type: "text", text: part.text }];
   return part.type === "image"
     ? [{ type: "image_url", image_url: { url: part.url, detail: part.detail } }]

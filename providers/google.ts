@@ -4,9 +4,9 @@
  */
 import {
   type Credential,
-  callIds,
   defineProvider,
   type SettingConstraint,
+  toolCallIds,
   type WireFormat,
 } from "sluice/provider";
 import { decodeGoogle, decodeGoogleVectors } from "./wire/google-answer.ts";
@@ -16,11 +16,11 @@ import { googleFailure } from "./wire/google-failure.ts";
 import { Memory } from "./wire/memory.ts";
 
 const IGNORES_SAMPLING = /gemini-(?:[4-9]|[1-9]\d)(?!\d)/;
-const because = "the model ignores it";
+const reason = "the model ignores it";
 
-const REFUSALS: readonly SettingConstraint[] = [
-  { models: IGNORES_SAMPLING, setting: "temperature", because },
-  { models: IGNORES_SAMPLING, setting: "top_p", because },
+const CONSTRAINTS: readonly SettingConstraint[] = [
+  { models: IGNORES_SAMPLING, setting: "temperature", reason },
+  { models: IGNORES_SAMPLING, setting: "top_p", reason },
   outputMax(/gemini-(?:1\.|2\.0)/, 8192),
   // Later ones take any number, and end an answer that is longer than they write at once with CONTINUATION.
   outputMax(/gemini-(?:2\.5|3)(?!\d)/, 65_536),
@@ -31,7 +31,7 @@ function outputMax(models: RegExp, max: number): SettingConstraint {
     models,
     setting: "max_output_tokens",
     range: { min: 1, max },
-    because: "the model writes no more",
+    reason: "the model writes no more",
   };
 }
 
@@ -81,9 +81,9 @@ export const google = defineProvider<GoogleSettings>({
     { thinking_budget: 0, thinking_level: "low" },
     { safety_settings: [{ category: "HARM_CATEGORY_HARASSMENT", threshold: "BLOCK_ONLY_HIGH" }] },
   ],
-  constraints: REFUSALS,
+  constraints: CONSTRAINTS,
   setup(settings, host): WireFormat {
-    const newId = callIds(host);
+    const newId = toolCallIds(host);
     const body = new GoogleBody(settings);
     const doors = new WeakMap<Credential, Door>();
     const doorOf = (credential: Credential): Door => {

@@ -43,15 +43,15 @@ export const groq = defineProvider<GroqOptions>({
   examples: [{}, { service_tier: "flex" }],
   setup: ({ service_tier }, host) =>
     openAiChat(host, {
-      members: { service_tier },
+      fields: { service_tier },
       // Usage comes unasked, beside the finish reason.
-      streamMembers: { stream: true },
+      streamFields: { stream: true },
       model: (name) => ({
         maxTokensField: "max_completion_tokens",
         responseSchema: TAKES_SCHEMA.test(name) ? "alone" : false,
       }),
-      retryable: [CAPACITY_EXCEEDED],
-      taken: { has: (field) => !REFUSED.has(field) },
+      retryableStatuses: [CAPACITY_EXCEEDED],
+      supported: { has: (field) => !REFUSED.has(field) },
     }),
 });
 

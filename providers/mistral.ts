@@ -57,16 +57,16 @@ export const mistral = defineProvider<MistralOptions>({
     },
   },
   examples: [{}, { safe_prompt: true }],
-  constraints: [{ setting: "temperature", range: { min: 0, max: 1 }, because: "Mistral takes 0 to 1" }],
+  constraints: [{ setting: "temperature", range: { min: 0, max: 1 }, reason: "Mistral takes 0 to 1" }],
   setup: ({ safe_prompt }, host) =>
     openAiChat(host, {
-      members: { safe_prompt },
+      fields: { safe_prompt },
       // Usage comes unasked.
-      streamMembers: { stream: true },
+      streamFields: { stream: true },
       seedField: "random_seed",
       requiredToolChoice: "any",
       toolCallId,
-      taken: TAKEN,
+      supported: TAKEN,
       embeddings: { dimensionsField: "output_dimension" },
     }),
 });

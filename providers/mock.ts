@@ -16,8 +16,8 @@ import type {
 } from "sluice/provider";
 import {
   COMMON_FIELDS,
-  charactersOf,
   contentText,
+  countCharacters,
   defineProvider,
   estimateTokens,
   failure,
@@ -172,7 +172,7 @@ const DIMENSIONS_MAX = 4096;
 function embeddingsOf(options: MockOptions, request: ProviderRequest, id: string): ChatResult {
   const dimensions = Math.min(request.options?.embed?.dimensions ?? DIMENSIONS, DIMENSIONS_MAX);
   const embeddings = request.messages.map(({ content }) => vectorOf(contentText(content), dimensions));
-  const prompt = options.usage?.prompt_tokens ?? estimateTokens(charactersOf(request.messages));
+  const prompt = options.usage?.prompt_tokens ?? estimateTokens(countCharacters(request.messages));
   const usage = { promptTokens: prompt, completionTokens: 0, totalTokens: prompt };
   return { id, model: request.model, content: "", finishReason: "stop", usage, embeddings };
 }
@@ -190,7 +190,7 @@ function vectorOf(text: string, dimensions: number): readonly number[] {
 }
 
 function usageOf(options: MockOptions, request: ProviderRequest, content: string): Usage {
-  const characters = charactersOf(request.messages);
+  const characters = countCharacters(request.messages);
   const promptTokens = options.usage?.prompt_tokens ?? estimateTokens(characters);
   const completionTokens = options.usage?.completion_tokens ?? estimateTokens(content.length);
   return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };

@@ -5,21 +5,21 @@
 import type {
   CallOptions,
   Credential,
-  Json,
+  JsonObject,
   Message,
   ProviderRequest,
   Tool,
   WireFormat,
 } from "sluice/provider";
 import {
-  callIds,
   contentText,
   defineProvider,
   droppedHints,
   firstUnsupportedField,
   jsonFailure,
-  parsed,
+  parseObject,
   readBase64Url,
+  toolCallIds,
   toolJson,
 } from "sluice/provider";
 import { decodeOllama, decodeOllamaVectors, OllamaDecoder } from "./wire/ollama-answer.ts";
@@ -62,7 +62,7 @@ export const ollama = defineProvider<OllamaOptions>({
     },
   },
   examples: [{}, { num_ctx: 16384, keep_alive: "30m", think: false }],
-  setup: (options, host) => wireFormat(options, callIds(host)),
+  setup: (options, host) => wireFormat(options, toolCallIds(host)),
 });
 
 export default ollama;
@@ -126,7 +126,7 @@ function imageElsewhere(messages: readonly Message[]): string | undefined {
   return undefined;
 }
 
-function embedBody({ model, messages, options: asked }: ProviderRequest, options: OllamaOptions): Json {
+function embedBody({ model, messages, options: asked }: ProviderRequest, options: OllamaOptions): JsonObject {
   const { num_ctx, keep_alive, truncate } = options;
   return {
     model,
@@ -144,7 +144,7 @@ function headersFor({ apiKey }: Credential): Record<string, string> {
 }
 
 /** Members that are undefined are left out by JSON.stringify. */
-function bodyOf(request: ProviderRequest, options: OllamaOptions, stream: boolean): Json {
+function bodyOf(request: ProviderRequest, options: OllamaOptions, stream: boolean): JsonObject {
   const { model, temperature, topP, maxOutputTokens, responseSchema, options: asked = {} } = request;
   const { num_ctx, ...rest } = options;
   const tools = toolsFor(asked);
@@ -171,7 +171,7 @@ function bodyOf(request: ProviderRequest, options: OllamaOptions, stream: boolea
   };
 }
 
-function withoutUndefined(members: Json): Json {
+function withoutUndefined(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
@@ -182,7 +182,7 @@ function toolsFor({ tools = [], toolChoice }: CallOptions): readonly Tool[] {
 }
 
 /** A result is tied to its call by the tool's name, which only the call knows. */
-function messagesOf(messages: readonly Message[]): Json[] {
+function messagesOf(messages: readonly Message[]): JsonObject[] {
   const toolNames = new Map<string, string>();
   return messages.map(({ role, content, toolCalls, toolCallId }) => {
     for (const { id, name } of toolCalls ?? []) toolNames.set(id, name);
@@ -192,7 +192,7 @@ function messagesOf(messages: readonly Message[]): Json[] {
       images: imagesIn(content),
       tool_calls: toolCalls?.map(({ id, name, arguments: text }) => ({
         id,
-        function: { name, arguments: parsed(text) ?? {} },
+        function: { name, arguments: parseObject(text) ?? {} },
       })),
       tool_name: toolCallId === undefined ? undefined : toolNames.get(toolCallId),
       tool_call_id: toolCallId,

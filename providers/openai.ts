@@ -28,18 +28,18 @@ function rulesOf(name: string, effort: string | undefined): ChatModelRules {
   const none = /^(?:ft:)?gpt-5\.6/.test(name) || (effort !== undefined && /^(?:ft:)?gpt-5\.4/.test(name));
   return {
     ...rules,
-    members: { reasoning_effort: effort },
-    membersWithTools: none ? { reasoning_effort: "none" } : {},
+    fields: { reasoning_effort: effort },
+    fieldsWithTools: none ? { reasoning_effort: "none" } : {},
   };
 }
 
 function constraints({ reasoning_effort }: OpenAiOptions): readonly SettingConstraint[] {
   const reasoning = reasoning_effort === "none" ? ALWAYS_REASONING : REASONING;
-  const because = "reasoning models choose it themselves";
+  const reason = "reasoning models choose it themselves";
   return [
-    { models: SEARCH, setting: "temperature", because: "search models choose it themselves" },
-    { models: reasoning, setting: "temperature", because },
-    { models: reasoning, setting: "top_p", because },
+    { models: SEARCH, setting: "temperature", reason: "search models choose it themselves" },
+    { models: reasoning, setting: "temperature", reason },
+    { models: reasoning, setting: "top_p", reason },
   ];
 }
 
@@ -72,7 +72,7 @@ export const openai = defineProvider<OpenAiOptions>({
       model: (name) => rulesOf(name, reasoning_effort),
       embeddings: {},
       // Without these there is no usage, and every event is padded with random text.
-      streamMembers: { stream: true, stream_options: { include_usage: true, include_obfuscation: false } },
+      streamFields: { stream: true, stream_options: { include_usage: true, include_obfuscation: false } },
     });
   },
 });

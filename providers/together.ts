@@ -27,13 +27,13 @@ export const together = defineProvider<TogetherOptions>({
     },
   },
   examples: [{}, { context_length_exceeded_behavior: "truncate" }],
-  constraints: [{ setting: "temperature", range: { min: 0, max: 1 }, because: "Together takes 0 to 1" }],
+  constraints: [{ setting: "temperature", range: { min: 0, max: 1 }, reason: "Together takes 0 to 1" }],
   setup: (members, host) =>
     // Usage comes unasked.
     openAiChat(host, {
-      members: { ...members },
-      streamMembers: { stream: true },
-      taken: { has: (field) => !REFUSED.has(field) },
+      fields: { ...members },
+      streamFields: { stream: true },
+      supported: { has: (field) => !REFUSED.has(field) },
       embeddings: {},
     }),
 });

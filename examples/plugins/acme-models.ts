@@ -27,6 +27,6 @@ export default defineProvider<Options>({
   },
   examples: [{}, { region: "us" }],
   // Endpoints may ask for more; the gateway brings it into the range and says so, here and in `sluice validate`.
-  constraints: [{ setting: "temperature", range: { min: 0, max: 1 }, because: "Acme takes 0 to 1" }],
+  constraints: [{ setting: "temperature", range: { min: 0, max: 1 }, reason: "Acme takes 0 to 1" }],
   setup: ({ region = "eu" }, host) => openAiChat(host, { headers: { "x-acme-region": region } }),
 });

@@ -15,12 +15,12 @@ import {
   type GatewayError,
   type MaybePromise,
   type Outcome,
+  parseTemplate,
   reject,
   type SpendClaim,
-  template,
   type Usage,
 } from "sluice/plugin";
-import { addedTokens, mediaTokens } from "sluice/provider";
+import { estimateAddedTokens, estimateMediaTokens } from "sluice/provider";
 import {
   costNanoUsd,
   type PricedModel,
@@ -88,7 +88,7 @@ export default definePlugin<Options>({
     const models = pricedModels(options);
     if (models.length === 0) return { request: holdToken };
     const { schema_characters: schemaCharacters = 0, providers = [] } = options;
-    const wrapper = template(options.user_prompt_template);
+    const wrapper = parseTemplate(options.user_prompt_template);
     const endpointKey = `spend:${options.subject}`;
     const recent = options.budget_estimate === "expected" ? recentAnswers() : undefined;
 
@@ -134,7 +134,7 @@ export default definePlugin<Options>({
         const characters = sentCharacters(x);
         const resumed = options.sessions_enabled ? x.body["session_id"] : undefined;
         if (typeof resumed !== "string") return claim(x, characters);
-        const history = host.sessions.peekCharacters(conversationOwner(x), resumed);
+        const history = host.sessions.historyCharacters(conversationOwner(x), resumed);
         return andThen(history, (stored) => claim(x, characters + stored));
       },
       ...(recent !== undefined && {
@@ -151,7 +151,7 @@ export default definePlugin<Options>({
 function tokensBeside({ messages, options }: Exchange, providers: readonly string[]): number {
   let most = 0;
   for (const provider of providers) {
-    const tokens = mediaTokens(messages, provider) + addedTokens(options, provider);
+    const tokens = estimateMediaTokens(messages, provider) + estimateAddedTokens(options, provider);
     most = Math.max(most, tokens);
   }
   return most;

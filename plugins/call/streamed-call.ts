@@ -168,6 +168,6 @@ class TargetStream implements ProviderSink, AnswerStream {
 }
 
 function isContent(chunk: ChatChunk): boolean {
-  if (chunk.text !== "" || chunk.toolCalls !== undefined || chunk.unseen === true) return true;
+  if (chunk.text !== "" || chunk.toolCalls !== undefined || chunk.nativeOnly === true) return true;
   return chunk.finishReason !== undefined;
 }

@@ -2,7 +2,7 @@
  * Guardrail `keyword_blocklist`: blocks text that contains a listed word or phrase. All keywords are in one tree, built
  * at setup; a call costs about the same with ten of them as with thousands.
  */
-import { block, defineGuardrail, reject, type TextAbout } from "sluice/plugin";
+import { block, defineGuardrail, reject, type TextContext } from "sluice/plugin";
 import {
   CASE_SENSITIVE_OPTION,
   PATTERN_CHARACTERS,
@@ -71,7 +71,7 @@ export default defineGuardrail<Options>({
     { keywords: ["foo", "bar baz"], whole_word: true, case_sensitive: false },
     { patterns: { "ticket number": "\\bTICKET-\\d{4,8}\\b" } },
   ],
-  faults({ keywords = [], patterns = {} }) {
+  validateOptions({ keywords = [], patterns = {} }) {
     return keywords.length === 0 && Object.keys(patterns).length === 0
       ? [{ option: undefined, message: "it looks for nothing: give `keywords` or `patterns`" }]
       : patternErrors(patterns);
@@ -111,7 +111,7 @@ export default defineGuardrail<Options>({
 });
 
 /** A text of the request is judged alone; a piece of an answer follows the pieces before it. */
-function precedingCharacters(text: string, { side, totalCharacters }: TextAbout): number {
+function precedingCharacters(text: string, { side, totalCharacters }: TextContext): number {
   return side === "input" ? 0 : totalCharacters - text.length;
 }
 

@@ -42,7 +42,7 @@ export default defineGuardrail<Options>({
     { patterns: { "ticket number": "\\bTICKET-\\d{4,8}\\b" }, mode: "mask" },
     { patterns: { "employee id": "\\bE\\d{6}\\b" }, mode: "mask", replacement: "[ID]" },
   ],
-  faults({ patterns, mode = "block", replacement }) {
+  validateOptions({ patterns, mode = "block", replacement }) {
     const unused = replacement !== undefined && mode === "block";
     const misplaced = unused ? [{ option: "replacement", message: "`replacement` needs `mode: mask`" }] : [];
     return [...misplaced, ...patternErrors(patterns)];

@@ -52,7 +52,7 @@ export default defineGuardrail<Options>({
     { mode: "mask", restore: true },
     { regions: ["DE", "GB"] },
   ],
-  faults({ mode = "block", restore = false, regions = [] }, { on }) {
+  validateOptions({ mode = "block", restore = false, regions = [] }, { on }) {
     const unknown = regions.filter((region) => !isRegion(region));
     if (unknown.length > 0) {
       return [{ option: "regions", message: `${unknown.join(", ")}: not a region with a numbering plan` }];

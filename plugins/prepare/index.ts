@@ -5,8 +5,8 @@
 import {
   andThen,
   type ContentPart,
-  charactersOf,
   conversationOwner,
+  countCharacters,
   definePlugin,
   type Exchange,
   estimateTokens,
@@ -16,9 +16,9 @@ import {
   type Message,
   type OpenSession,
   type Outcome,
+  parseTemplate,
   reject,
   slot,
-  template,
 } from "sluice/plugin";
 
 interface Options {
@@ -50,7 +50,7 @@ export default definePlugin<Options>({
   setup(options, host) {
     const system: readonly Message[] =
       options.prompt === "" ? [] : [Object.freeze({ role: "system", content: options.prompt } as const)];
-    const wrapper = template(options.user_prompt_template);
+    const wrapper = parseTemplate(options.user_prompt_template);
     const ttlMs = options.session_ttl_seconds * 1000;
 
     function compose(x: Exchange, history: readonly Message[]): undefined {
@@ -109,7 +109,7 @@ export default definePlugin<Options>({
 
 function wrapLastUser(
   messages: readonly Message[],
-  wrapper: ReturnType<typeof template>,
+  wrapper: ReturnType<typeof parseTemplate>,
 ): readonly Message[] {
   const last = messages.findLastIndex((message) => message.role === "user");
   const wrapped = messages[last];
@@ -122,7 +122,7 @@ function wrapLastUser(
 /** Of parts, the template wraps the text that comes last: what is asked, after what it is asked about. */
 function filledParts(
   parts: readonly ContentPart[],
-  wrapper: ReturnType<typeof template>,
+  wrapper: ReturnType<typeof parseTemplate>,
 ): readonly ContentPart[] {
   const at = parts.findLastIndex((part) => part.type === "text");
   const part = parts[at];
@@ -141,7 +141,7 @@ function fit(
   let kept = history;
   for (;;) {
     const messages = kept.length + said.length + 1;
-    const tokens = estimateTokens(charactersOf(kept) + charactersOf(said));
+    const tokens = estimateTokens(countCharacters(kept) + countCharacters(said));
     const overMessages = messages > options.session_max_messages;
     const overTokens = options.session_max_tokens !== null && tokens > options.session_max_tokens;
     if (!overMessages && !overTokens) return kept;

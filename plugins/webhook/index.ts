@@ -10,10 +10,10 @@ import {
   type Host,
   refuse,
   replace,
-  type TextAbout,
+  type TextContext,
   type Verdict,
 } from "sluice/plugin";
-import { parsed } from "sluice/provider";
+import { parseObject } from "sluice/provider";
 
 interface Options {
   readonly url: string;
@@ -82,7 +82,7 @@ export default defineGuardrail<Options>({
   },
 });
 
-function question(text: string, { side, role, partial, exchange }: TextAbout): object {
+function question(text: string, { side, role, partial, exchange }: TextContext): object {
   const { project, endpoint, requestId } = exchange;
   return {
     text,
@@ -107,7 +107,7 @@ function signed(body: string, secret: string | undefined, { clock }: Host): Reco
 type Fields = Readonly<Record<string, unknown>>;
 
 function fieldsOf(text: string): Fields {
-  const fields = parsed(text);
+  const fields = parseObject(text);
   if (fields === undefined) throw new Error("the webhook's answer is not a JSON object");
   return fields;
 }
@@ -115,7 +115,7 @@ function fieldsOf(text: string): Fields {
 function verdictOf(
   { verdict, reason, message, text: masked, edits }: Fields,
   text: string,
-  about: TextAbout,
+  about: TextContext,
 ): Verdict {
   const why = typeof reason === "string" && reason !== "" ? reason.slice(0, REASON_MAX) : "webhook";
   if (verdict === "pass") return undefined;

@@ -7,12 +7,11 @@ import {
   type Content,
   droppedHints,
   firstUnsupportedField,
-  type Json,
-  type JsonMembers,
+  type JsonObject,
   type JsonSchema,
   type Message,
   type ProviderRequest,
-  parsed,
+  parseObject,
   type Tool,
   type ToolChoice,
 } from "sluice/provider";
@@ -83,7 +82,7 @@ export class AnthropicBody {
   unsupported(request: ProviderRequest): string | undefined {
     const { responseSchema, options, messages, model } = request;
     const field = firstUnsupportedField(request, TAKEN) ?? fileElsewhere(messages) ?? silentMessage(messages);
-    if (field !== undefined || (options?.json !== true && options?.schemaNamed === undefined)) return field;
+    if (field !== undefined || (options?.json !== true && options?.schemaDetails === undefined)) return field;
     const { schema, forcedTool } = this.#models.of(model);
     const takes = responseSchema !== undefined && schema && this.#format(responseSchema) !== "";
     return takes || (forcedTool && mayForceJson(request)) ? undefined : "response_format";
@@ -135,7 +134,7 @@ function isMarked({ content, extra }: Message): boolean {
 }
 
 /** A mark of a whole message is its last part's. */
-function marked(blocks: Block[], extra: JsonMembers | undefined): Block[] {
+function marked(blocks: Block[], extra: JsonObject | undefined): Block[] {
   const last = blocks.at(-1);
   const mark = extra?.["cache_control"];
   if (last !== undefined && mark !== undefined) last["cache_control"] = mark;
@@ -183,7 +182,7 @@ function blocksOf({ role, content, toolCalls = [], toolCallId = "", extra }: Mes
     type: "tool_use",
     id: wireId(id),
     name,
-    input: parsed(text) ?? {},
+    input: parseObject(text) ?? {},
   }));
   return marked([...partsOf(content), ...calls], extra);
 }
@@ -203,7 +202,7 @@ function partsOf(content: Content): Block[] {
     });
 }
 
-function source(url: string): Json {
+function source(url: string): JsonObject {
   const image = imageWithin(url);
   return image === undefined
     ? { type: "url", url }
@@ -226,12 +225,12 @@ function optionsJson(options: CallOptions, model: AnthropicModel): string {
 }
 
 /** Each member behind its comma; those that are undefined are left out. */
-function membersJson(members: Json): string {
+function membersJson(members: JsonObject): string {
   const json = JSON.stringify(members).slice(1, -1);
   return json === "" ? "" : `,${json}`;
 }
 
-function toolsOf(options: CallOptions, { forcedTool }: AnthropicModel): Json | undefined {
+function toolsOf(options: CallOptions, { forcedTool }: AnthropicModel): JsonObject | undefined {
   const { tools = [], toolChoice, parallelToolCalls } = options;
   if (tools.length === 0) return undefined;
   const named = typeof toolChoice === "object" ? toolChoice.name : undefined;
@@ -245,13 +244,13 @@ function toolsOf(options: CallOptions, { forcedTool }: AnthropicModel): Json | u
   };
 }
 
-function choiceOf(choice: ToolChoice = "auto", forcedTool: boolean): Json {
+function choiceOf(choice: ToolChoice = "auto", forcedTool: boolean): JsonObject {
   if (choice === "none") return { type: "none" };
   if (choice === "auto" || !forcedTool) return AUTO;
   return choice === "required" ? { type: "any" } : { type: "tool", name: choice.name };
 }
 
-function toolJson({ name, description, parameters, extra }: Tool): Json {
+function toolJson({ name, description, parameters, extra }: Tool): JsonObject {
   const schema = typeof parameters === "object" ? parameters : { properties: {} };
   const { cache_control } = extra ?? {};
   return { name, description, input_schema: { type: "object", ...schema }, cache_control };

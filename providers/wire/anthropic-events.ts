@@ -1,21 +1,21 @@
 /** Reads the events of an answer that Anthropic streams. What they mean stands in `type`. Pure, and wary. */
 import type { ChatChunk, ProviderFailure, StreamDecoder, ToolCallDelta } from "sluice/provider";
 import {
-  endOf,
-  errorWithin,
+  asObject,
+  asText,
+  embeddedError,
   estimateTokens,
   eventChunk,
+  invalidJson,
   isPresent,
-  type Json,
-  notJson,
+  type JsonObject,
   PlainEvents,
-  parsed,
-  record,
-  shortReason,
+  parseObject,
+  readErrorReason,
+  readFinish,
   TOOL_CALLS_MAX,
-  textOf,
-  tooManyCalls,
-  unusable,
+  tooManyToolCalls,
+  unusableAnswer,
 } from "sluice/provider";
 import { FINISH_REASONS, usageOf } from "./anthropic-answer.ts";
 import { endWithJson, jsonToolText } from "./anthropic-json-tool.ts";
@@ -46,7 +46,7 @@ export class AnthropicDecoder implements StreamDecoder {
   #json: { readonly block: unknown; whole: string | undefined } | undefined;
   #calls = 0;
   #text = false;
-  #usage: Json | undefined;
+  #usage: JsonObject | undefined;
   #thoughtCharacters = 0;
   /** A block of thoughts has not ended. */
   #thoughtsOpen = false;
@@ -63,14 +63,14 @@ export class AnthropicDecoder implements StreamDecoder {
       this.#say(plain, out);
       return undefined;
     }
-    const event = parsed(text);
-    if (event === undefined) return notJson("an event of the answer", text);
-    if (name === "error" || isPresent(event["error"])) return errorWithin(shortReason(event));
-    switch (textOf(event["type"]) || name) {
+    const event = parseObject(text);
+    if (event === undefined) return invalidJson("an event of the answer", text);
+    if (name === "error" || isPresent(event["error"])) return embeddedError(readErrorReason(event));
+    switch (asText(event["type"]) || name) {
       case "message_start":
-        return this.#start(record(event["message"]), out);
+        return this.#start(asObject(event["message"]), out);
       case "content_block_start":
-        return this.#begin(event["index"], record(event["content_block"]), out);
+        return this.#begin(event["index"], asObject(event["content_block"]), out);
       case "content_block_delta":
         this.#goOn(event, text, out);
         return undefined;
@@ -78,8 +78,8 @@ export class AnthropicDecoder implements StreamDecoder {
         this.#close(event["index"], out);
         return undefined;
       case "message_delta":
-        this.#stopReason = textOf(record(event["delta"])?.["stop_reason"]) || this.#stopReason;
-        this.#use(record(event["usage"]));
+        this.#stopReason = asText(asObject(event["delta"])?.["stop_reason"]) || this.#stopReason;
+        this.#use(asObject(event["usage"]));
         return undefined;
       case "message_stop":
         this.#end(out);
@@ -94,20 +94,20 @@ export class AnthropicDecoder implements StreamDecoder {
    * Proxies send a second start, of the same answer or of another that continues it: it changes nothing. Inside an open
    * tool call another answer cannot continue it: the call's arguments are cut off.
    */
-  #start(message: Json | undefined, out: ChatChunk[]): ProviderFailure | undefined {
-    if (this.#open.size > 0 && textOf(message?.["id"]) !== this.id)
-      return unusable("another answer began inside a tool call");
-    this.id ||= textOf(message?.["id"]);
-    this.model ||= textOf(message?.["model"]);
+  #start(message: JsonObject | undefined, out: ChatChunk[]): ProviderFailure | undefined {
+    if (this.#open.size > 0 && asText(message?.["id"]) !== this.id)
+      return unusableAnswer("another answer began inside a tool call");
+    this.id ||= asText(message?.["id"]);
+    this.model ||= asText(message?.["model"]);
     if (this.#usage === undefined) {
-      this.#use(record(message?.["usage"]));
+      this.#use(asObject(message?.["usage"]));
       this.#report(out);
     }
     return undefined;
   }
 
   /** Counts are of the whole answer so far; a count that is left out, or null, still holds. */
-  #use(usage: Json | undefined): void {
+  #use(usage: JsonObject | undefined): void {
     if (usage === undefined) return;
     const told = Object.entries(usage).filter(([, count]) => isPresent(count));
     this.#usage = { ...this.#usage, ...Object.fromEntries(told) };
@@ -124,37 +124,37 @@ export class AnthropicDecoder implements StreamDecoder {
     out.push({ ...eventChunk("", undefined), usage: soFar });
   }
 
-  #begin(theirs: unknown, block: Json | undefined, out: ChatChunk[]): ProviderFailure | undefined {
-    if (textOf(block?.["type"]).endsWith("thinking")) this.thinking = true;
-    if (block?.["type"] === "text") this.#say(textOf(block["text"]), out);
+  #begin(theirs: unknown, block: JsonObject | undefined, out: ChatChunk[]): ProviderFailure | undefined {
+    if (asText(block?.["type"]).endsWith("thinking")) this.thinking = true;
+    if (block?.["type"] === "text") this.#say(asText(block["text"]), out);
     if (block?.["type"] !== "tool_use") return undefined;
     const whole = jsonToolText(block);
     if (whole !== undefined) {
       this.#json = { block: theirs, whole };
       return undefined;
     }
-    const id = textOf(block["id"]) || this.#newId();
+    const id = asText(block["id"]) || this.#newId();
     if (this.#open.get(theirs)?.id === id) return undefined;
-    if (this.#calls === TOOL_CALLS_MAX) return tooManyCalls();
-    if (this.#open.has(theirs)) return unusable("a tool call began inside another one");
+    if (this.#calls === TOOL_CALLS_MAX) return tooManyToolCalls();
+    if (this.#open.has(theirs)) return unusableAnswer("a tool call began inside another one");
     const index = this.#calls++;
-    this.#open.set(theirs, { index, id, whole: JSON.stringify(record(block["input"]) ?? {}) });
-    push(out, { index, id, name: textOf(block["name"]), arguments: "" });
+    this.#open.set(theirs, { index, id, whole: JSON.stringify(asObject(block["input"]) ?? {}) });
+    push(out, { index, id, name: asText(block["name"]), arguments: "" });
     return undefined;
   }
 
-  #goOn(event: Json, raw: string, out: ChatChunk[]): void {
-    const delta = record(event["delta"]);
+  #goOn(event: JsonObject, raw: string, out: ChatChunk[]): void {
+    const delta = asObject(event["delta"]);
     if (delta?.["type"] === "text_delta") {
-      const text = textOf(delta["text"]);
+      const text = asText(delta["text"]);
       this.#say(text, out);
       this.#plain.learn(raw, text, textDeltaOf);
     } else if (delta?.["type"] === "thinking_delta") {
-      this.#thoughtCharacters += textOf(delta["thinking"]).length;
+      this.#thoughtCharacters += asText(delta["thinking"]).length;
       this.#thoughtsOpen = true;
     } else if (delta?.["type"] === "input_json_delta") {
       const call = this.#open.get(event["index"]);
-      const text = textOf(delta["partial_json"]);
+      const text = asText(delta["partial_json"]);
       const json = this.#json;
       if (text !== "" && json !== undefined && json.block === event["index"]) {
         json.whole = undefined;
@@ -194,16 +194,16 @@ export class AnthropicDecoder implements StreamDecoder {
     this.complete = true;
     for (const theirs of [...this.#open.keys()]) this.#close(theirs, out);
     const word = endWithJson(this.#stopReason, this.#json !== undefined);
-    const end = endOf(word, FINISH_REASONS, { text: this.#text, calls: this.#calls > 0 });
+    const end = readFinish(word, FINISH_REASONS, { text: this.#text, calls: this.#calls > 0 });
     out.push({ ...eventChunk("", undefined), ...end, usage: usageOf(this.#usage) });
   }
 }
 
 function textDeltaOf(text: string): string | undefined {
-  const event = parsed(text);
-  const delta = record(event?.["delta"]);
+  const event = parseObject(text);
+  const delta = asObject(event?.["delta"]);
   const isText = event?.["type"] === "content_block_delta" && delta?.["type"] === "text_delta";
-  return isText && !isPresent(event["error"]) ? textOf(delta["text"]) : undefined;
+  return isText && !isPresent(event["error"]) ? asText(delta["text"]) : undefined;
 }
 
 function push(out: ChatChunk[], toolCall: ToolCallDelta): void {

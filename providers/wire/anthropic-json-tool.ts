@@ -2,13 +2,13 @@
  * JSON by a forced tool: models that cannot be held to a schema, or only to a narrower one, are made to call a tool whose
  * arguments are the answer. The caller never sees the tool: what the model gives it is the text of the answer.
  */
-import { type Json, type JsonSchema, type ProviderRequest, record } from "sluice/provider";
+import { asObject, type JsonObject, type JsonSchema, type ProviderRequest } from "sluice/provider";
 
 /** No caller's tool may have this name by accident. */
 export const JSON_TOOL = "gateway_json_answer";
 
 /** The members that force the tool. */
-export function jsonToolMembers(schema: JsonSchema | undefined): Json {
+export function jsonToolMembers(schema: JsonSchema | undefined): JsonObject {
   const described = typeof schema === "object" ? schema : {};
   const description = "Gives the answer. Its arguments are the whole answer, as JSON.";
   return {
@@ -25,8 +25,8 @@ export function mayForceJson({ responseSchema, options }: ProviderRequest): bool
 }
 
 /** The text of an answer that was given to the tool; undefined: another tool is called. */
-export function jsonToolText(block: Json | undefined): string | undefined {
-  return block?.["name"] === JSON_TOOL ? JSON.stringify(record(block["input"]) ?? {}) : undefined;
+export function jsonToolText(block: JsonObject | undefined): string | undefined {
+  return block?.["name"] === JSON_TOOL ? JSON.stringify(asObject(block["input"]) ?? {}) : undefined;
 }
 
 /** Of an answer that was given to the tool, the call of the tool is its plain end. */

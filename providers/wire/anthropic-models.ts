@@ -48,25 +48,25 @@ export function anthropicModel(name: string): AnthropicModel {
 }
 
 /** What models refuse under a version of the API, written as a date. */
-export function anthropicRefusals(version: string): readonly SettingConstraint[] {
+export function anthropicConstraints(version: string): readonly SettingConstraint[] {
   const range = { min: 0, max: 1 };
-  const because = "newer models choose it themselves";
+  const reason = "newer models choose it themselves";
   const old = "this version of the API takes no sampling settings";
   const sampling: readonly SettingConstraint[] =
     version >= NO_SAMPLING_VERSION
       ? [
-          { setting: "temperature", because: old },
-          { setting: "top_p", because: old },
+          { setting: "temperature", reason: old },
+          { setting: "top_p", reason: old },
         ]
       : [
-          { setting: "temperature", range, because: "Anthropic takes 0 to 1" },
-          { models: NO_SAMPLING, setting: "temperature", because },
-          { models: NO_SAMPLING, setting: "top_p", because },
+          { setting: "temperature", range, reason: "Anthropic takes 0 to 1" },
+          { models: NO_SAMPLING, setting: "temperature", reason },
+          { models: NO_SAMPLING, setting: "top_p", reason },
           {
             models: ONE_OF_SAMPLING,
             setting: "top_p",
-            beside: "temperature",
-            because: "the model takes it or temperature",
+            conflictsWith: "temperature",
+            reason: "the model takes it or temperature",
           },
         ];
   return [
@@ -76,7 +76,7 @@ export function anthropicRefusals(version: string): readonly SettingConstraint[]
         models,
         setting: "max_output_tokens",
         range: { min: 1, max },
-        because: "the model writes no more",
+        reason: "the model writes no more",
       }),
     ),
   ];

@@ -2,7 +2,7 @@
  * The part of a JSON Schema that Anthropic's models can be held to. What is left out makes it looser, never wrong: the
  * gateway checks the answer against the whole schema anyway.
  */
-import { type Json, type JsonSchema, record } from "sluice/provider";
+import { asObject, type JsonObject, type JsonSchema } from "sluice/provider";
 
 const KEPT = ["type", "enum", "const", "title", "description", "required"] as const;
 /** One of these says what a value is; a value of any kind cannot be asked for. */
@@ -20,22 +20,22 @@ const SCHEMAS_MAX = 2000;
  * undefined: the models cannot be told it. It is no object, refers to itself, or has a part that may hold anything, such
  * as an object with keys of any name.
  */
-export function anthropicSchema(schema: JsonSchema): Json | undefined {
+export function anthropicSchema(schema: JsonSchema): JsonObject | undefined {
   return typeof schema === "object" && schema["type"] === "object"
     ? new Reduction(schema).of(schema, DEPTH_MAX)
     : undefined;
 }
 
 class Reduction {
-  readonly #root: Json;
+  readonly #root: JsonObject;
   #schemasLeft = SCHEMAS_MAX;
 
-  constructor(root: Json) {
+  constructor(root: JsonObject) {
     this.#root = root;
   }
 
-  of(value: unknown, depthLeft: number): Json | undefined {
-    const schema = record(value);
+  of(value: unknown, depthLeft: number): JsonObject | undefined {
+    const schema = asObject(value);
     if (schema === undefined || depthLeft === 0 || this.#schemasLeft-- === 0) return undefined;
     const { $ref, format, minItems, items, properties, oneOf, anyOf = oneOf, allOf } = schema;
     // In the place of a reference stands what it refers to.
@@ -55,11 +55,11 @@ class Reduction {
 
   #target(reference: string): unknown {
     const [, where = "", name = ""] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(reference) ?? [];
-    return record(this.#root[where])?.[name];
+    return asObject(this.#root[where])?.[name];
   }
 
-  #named(schemas: unknown, depthLeft: number): Json | undefined {
-    const entries = Object.entries(record(schemas) ?? {}).map(
+  #named(schemas: unknown, depthLeft: number): JsonObject | undefined {
+    const entries = Object.entries(asObject(schemas) ?? {}).map(
       ([name, schema]) => [name, this.of(schema, depthLeft)] as const,
     );
     return entries.some(([, schema]) => schema === undefined) ? undefined : Object.fromEntries(entries);
@@ -72,13 +72,16 @@ class Reduction {
   }
 }
 
-function isObject({ type }: Json): boolean {
+function isObject({ type }: JsonObject): boolean {
   return type === "object" || (Array.isArray(type) && type.includes("object"));
 }
 
 /** Objects must be closed. One whose keys are not named would be closed to all of them. */
-function closed(parts: Json, { additionalProperties: more = false, required = [] }: Json): Json | undefined {
-  const properties = record(parts["properties"]);
+function closed(
+  parts: JsonObject,
+  { additionalProperties: more = false, required = [] }: JsonObject,
+): JsonObject | undefined {
+  const properties = asObject(parts["properties"]);
   if (properties === undefined || more !== false || !Array.isArray(required)) return undefined;
   if (!required.every((name) => Object.hasOwn(properties, name))) return undefined;
   return { ...parts, additionalProperties: false };

@@ -2,19 +2,19 @@
 import type { ChatResult, FinishReason, ProviderFailure, ToolCall, Usage } from "sluice/provider";
 import {
   areCounts,
-  count,
-  endOf,
-  errorWithin,
+  asCount,
+  asObject,
+  asObjects,
+  asText,
+  asVectors,
+  embeddedError,
+  invalidJson,
   isPresent,
-  type Json,
-  notJson,
-  parsed,
-  record,
-  records,
-  shortReason,
-  textOf,
-  unusable,
-  vectorsIn,
+  type JsonObject,
+  parseObject,
+  readErrorReason,
+  readFinish,
+  unusableAnswer,
 } from "sluice/provider";
 
 /**
@@ -29,20 +29,20 @@ export function decodeCohere(
   counted: CountedTokens,
   newId: () => string,
 ): ChatResult | ProviderFailure {
-  const answer = parsed(text);
-  if (answer === undefined) return notJson("the answer", text);
-  if (isPresent(answer["error"])) return errorWithin(shortReason(answer["error"]));
-  const message = record(answer["message"]);
-  if (message === undefined) return unusable("the answer has no message");
+  const answer = parseObject(text);
+  if (answer === undefined) return invalidJson("the answer", text);
+  if (isPresent(answer["error"])) return embeddedError(readErrorReason(answer["error"]));
+  const message = asObject(answer["message"]);
+  if (message === undefined) return unusableAnswer("the answer has no message");
   const content = answerText(message["content"]);
-  const toolCalls = records(message["tool_calls"]).map((call) => toolCallOf(call, newId));
+  const toolCalls = asObjects(message["tool_calls"]).map((call) => toolCallOf(call, newId));
   return {
-    id: textOf(answer["id"]),
+    id: asText(answer["id"]),
     // Cohere does not say which model answered.
     model: "",
     content,
     ...(toolCalls.length > 0 && { toolCalls }),
-    ...endOf(textOf(answer["finish_reason"]), FINISH_REASONS, {
+    ...readFinish(asText(answer["finish_reason"]), FINISH_REASONS, {
       text: content !== "",
       calls: toolCalls.length > 0,
     }),
@@ -52,27 +52,27 @@ export function decodeCohere(
 
 /** Text of a 2xx answer to a call for embeddings. */
 export function decodeCohereVectors(text: string): ChatResult | ProviderFailure {
-  const answer = parsed(text);
-  const embeddings = vectorsIn(record(answer?.["embeddings"])?.["float"]);
-  if (answer === undefined || embeddings === undefined) return unusable("the answer has no embeddings");
-  const billed = count(record(record(answer["meta"])?.["billed_units"])?.["input_tokens"]);
+  const answer = parseObject(text);
+  const embeddings = asVectors(asObject(answer?.["embeddings"])?.["float"]);
+  if (answer === undefined || embeddings === undefined) return unusableAnswer("the answer has no embeddings");
+  const billed = asCount(asObject(asObject(answer["meta"])?.["billed_units"])?.["input_tokens"]);
   const usage = billed === 0 ? undefined : { promptTokens: billed, completionTokens: 0, totalTokens: billed };
-  return { id: textOf(answer["id"]), model: "", content: "", finishReason: "stop", usage, embeddings };
+  return { id: asText(answer["id"]), model: "", content: "", finishReason: "stop", usage, embeddings };
 }
 
 /** The text parts: neither what the model thought nor, beside the content, what it planned. */
 function answerText(content: unknown): string {
-  let text = textOf(content);
-  for (const part of records(content)) if (part["type"] === "text") text += textOf(part["text"]);
+  let text = asText(content);
+  for (const part of asObjects(content)) if (part["type"] === "text") text += asText(part["text"]);
   return text;
 }
 
-function toolCallOf(call: Json, newId: () => string): ToolCall {
-  const about = record(call["function"]);
-  const text = textOf(about?.["arguments"]);
+function toolCallOf(call: JsonObject, newId: () => string): ToolCall {
+  const about = asObject(call["function"]);
+  const text = asText(about?.["arguments"]);
   return {
-    id: textOf(call["id"]) || newId(),
-    name: textOf(about?.["name"]),
+    id: asText(call["id"]) || newId(),
+    name: asText(about?.["name"]),
     arguments: isNothing(text) ? "{}" : text,
   };
 }
@@ -92,19 +92,24 @@ export const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
 ]);
 
 export function usageOf(value: unknown, counted: CountedTokens): Usage | undefined {
-  const usage = record(value);
+  const usage = asObject(value);
   const tokens =
-    record(usage?.[counted ?? "tokens"]) ?? record(usage?.["tokens"]) ?? record(usage?.["billed_units"]);
+    asObject(usage?.[counted ?? "tokens"]) ??
+    asObject(usage?.["tokens"]) ??
+    asObject(usage?.["billed_units"]);
   if (tokens === undefined || !areCounts(tokens["input_tokens"], tokens["output_tokens"])) return undefined;
-  const promptTokens = count(tokens["input_tokens"]);
-  const completionTokens = count(tokens["output_tokens"]);
-  const charged = record(usage?.["billed_units"]);
+  const promptTokens = asCount(tokens["input_tokens"]);
+  const completionTokens = asCount(tokens["output_tokens"]);
+  const charged = asObject(usage?.["billed_units"]);
   const isCharged = counted === undefined && areCounts(charged?.["input_tokens"], charged?.["output_tokens"]);
   const billed = isCharged
-    ? { promptTokens: count(charged?.["input_tokens"]), completionTokens: count(charged?.["output_tokens"]) }
+    ? {
+        promptTokens: asCount(charged?.["input_tokens"]),
+        completionTokens: asCount(charged?.["output_tokens"]),
+      }
     : undefined;
   // A part of all tokens; how much of it is billed is not said.
-  const cachedPromptTokens = counted !== "billed_units" ? count(usage?.["cached_tokens"]) : 0;
+  const cachedPromptTokens = counted !== "billed_units" ? asCount(usage?.["cached_tokens"]) : 0;
   return {
     promptTokens,
     completionTokens,

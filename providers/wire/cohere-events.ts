@@ -1,23 +1,23 @@
 /** Reads the events of an answer that Cohere streams. What they mean stands in `type`. Pure, and wary. */
 import type { ChatChunk, ProviderFailure, StreamDecoder, ToolCallDelta } from "sluice/provider";
 import {
-  endOf,
-  errorWithin,
+  asObject,
+  asText,
+  embeddedError,
   eventChunk,
-  firstOf,
+  firstObject,
+  invalidJson,
   isPresent,
-  type Json,
-  notJson,
-  parsed,
-  record,
-  shortReason,
+  type JsonObject,
+  parseObject,
+  readErrorReason,
+  readFinish,
   TOOL_CALLS_MAX,
-  textOf,
-  tooManyCalls,
+  tooManyToolCalls,
 } from "sluice/provider";
 import { type CountedTokens, FINISH_REASONS, isNothing, usageOf } from "./cohere-answer.ts";
 
-const NO_DELTA: Json = {};
+const NO_DELTA: JsonObject = {};
 
 /** A tool call that has begun. */
 interface OpenCall {
@@ -47,20 +47,20 @@ export class CohereDecoder implements StreamDecoder {
   }
 
   event(name: string, text: string, out: ChatChunk[]): ProviderFailure | undefined {
-    const event = parsed(text);
-    if (event === undefined) return notJson("an event of the answer", text);
-    if (name === "error" || isPresent(event["error"])) return errorWithin(shortReason(event));
-    const delta = record(event["delta"]) ?? NO_DELTA;
-    const message = record(delta["message"]);
-    switch (textOf(event["type"]) || name) {
+    const event = parseObject(text);
+    if (event === undefined) return invalidJson("an event of the answer", text);
+    if (name === "error" || isPresent(event["error"])) return embeddedError(readErrorReason(event));
+    const delta = asObject(event["delta"]) ?? NO_DELTA;
+    const message = asObject(delta["message"]);
+    switch (asText(event["type"]) || name) {
       case "message-start":
-        this.id ||= textOf(event["id"]);
+        this.id ||= asText(event["id"]);
         return undefined;
       case "content-start":
       case "content-delta":
         // Thoughts come under another key, plans in events of their own.
-        if (isPresent(record(message?.["content"])?.["thinking"])) this.thinking = true;
-        this.#say(textOf(record(message?.["content"])?.["text"]), out);
+        if (isPresent(asObject(message?.["content"])?.["thinking"])) this.thinking = true;
+        this.#say(asText(asObject(message?.["content"])?.["text"]), out);
         return undefined;
       case "tool-plan-delta":
         this.thinking = true;
@@ -86,22 +86,22 @@ export class CohereDecoder implements StreamDecoder {
     out.push(eventChunk(text, undefined));
   }
 
-  #begin(theirs: unknown, call: Json | undefined, out: ChatChunk[]): ProviderFailure | undefined {
-    if (this.#calls === TOOL_CALLS_MAX) return tooManyCalls();
+  #begin(theirs: unknown, call: JsonObject | undefined, out: ChatChunk[]): ProviderFailure | undefined {
+    if (this.#calls === TOOL_CALLS_MAX) return tooManyToolCalls();
     this.#close(theirs, out);
     const open: OpenCall = { index: this.#calls++, held: "" };
     this.#open.set(theirs, open);
-    const about = record(call?.["function"]);
-    const id = textOf(call?.["id"]) || this.#newId();
-    const name = textOf(about?.["name"]);
-    push(out, { index: open.index, id, name, arguments: told(open, textOf(about?.["arguments"])) });
+    const about = asObject(call?.["function"]);
+    const id = asText(call?.["id"]) || this.#newId();
+    const name = asText(about?.["name"]);
+    push(out, { index: open.index, id, name, arguments: told(open, asText(about?.["arguments"])) });
     return undefined;
   }
 
-  #goOn(theirs: unknown, call: Json | undefined, out: ChatChunk[]): void {
+  #goOn(theirs: unknown, call: JsonObject | undefined, out: ChatChunk[]): void {
     const open = this.#open.get(theirs);
     if (open === undefined) return;
-    const text = told(open, textOf(record(call?.["function"])?.["arguments"]));
+    const text = told(open, asText(asObject(call?.["function"])?.["arguments"]));
     if (text !== "") push(out, { index: open.index, id: undefined, name: undefined, arguments: text });
   }
 
@@ -114,12 +114,12 @@ export class CohereDecoder implements StreamDecoder {
     push(out, { index, id: undefined, name: undefined, arguments: isNothing(held) ? "{}" : held });
   }
 
-  #end(delta: Json, out: ChatChunk[]): ProviderFailure | undefined {
-    if (isPresent(delta["error"])) return errorWithin(shortReason(delta["error"]));
+  #end(delta: JsonObject, out: ChatChunk[]): ProviderFailure | undefined {
+    if (isPresent(delta["error"])) return embeddedError(readErrorReason(delta["error"]));
     if (this.complete) return undefined;
     this.complete = true;
     for (const theirs of [...this.#open.keys()]) this.#close(theirs, out);
-    const end = endOf(textOf(delta["finish_reason"]), FINISH_REASONS, {
+    const end = readFinish(asText(delta["finish_reason"]), FINISH_REASONS, {
       text: this.#text,
       calls: this.#calls > 0,
     });
@@ -129,8 +129,8 @@ export class CohereDecoder implements StreamDecoder {
 }
 
 /** One call an event; an object, where the format elsewhere has a list. */
-function callIn(message: Json | undefined): Json | undefined {
-  return record(message?.["tool_calls"]) ?? firstOf(message?.["tool_calls"]);
+function callIn(message: JsonObject | undefined): JsonObject | undefined {
+  return asObject(message?.["tool_calls"]) ?? firstObject(message?.["tool_calls"]);
 }
 
 /** Arguments that may go out now, those held before among them. */

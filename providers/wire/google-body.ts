@@ -6,11 +6,11 @@ import {
   contentText,
   droppedHints,
   firstUnsupportedField,
-  type Json,
+  type JsonObject,
   type JsonSchema,
   type Message,
   type ProviderRequest,
-  parsed,
+  parseObject,
   type TextPart,
   type Tool,
   type ToolChoice,
@@ -21,7 +21,7 @@ import { Memory } from "./memory.ts";
 
 /** What a credential says of all its calls. */
 export interface GoogleSettings {
-  readonly safety_settings?: readonly Json[];
+  readonly safety_settings?: readonly JsonObject[];
   readonly thinking_budget?: number;
   readonly thinking_level?: string;
 }
@@ -70,9 +70,9 @@ interface KnownModel {
   /** Wants the system's words in the first turn, and takes no schema. */
   readonly gemma: boolean;
   readonly generation: number;
-  readonly thinkingConfig: Json | undefined;
+  readonly thinkingConfig: JsonObject | undefined;
   /** What a call's own `reasoning_effort` becomes; undefined: the model has nothing like it. */
-  readonly effort: (word: string) => Json | undefined;
+  readonly effort: (word: string) => JsonObject | undefined;
 }
 
 export class GoogleBody {
@@ -127,7 +127,7 @@ export class GoogleBody {
   unsupported(request: ProviderRequest): string | undefined {
     const { options = {}, messages } = request;
     const field = firstUnsupportedField(request, TAKEN) ?? fileElsewhere(messages) ?? silentMessage(messages);
-    if (field !== undefined || (options.json !== true && options.schemaNamed === undefined)) return field;
+    if (field !== undefined || (options.json !== true && options.schemaDetails === undefined)) return field;
     const { gemma, generation } = this.#models.of(request.model);
     const tools = (options.tools?.length ?? 0) > 0;
     return gemma || (generation < 3 && tools) ? "response_format" : undefined;
@@ -156,7 +156,7 @@ function knownModel(name: string, settings: GoogleSettings): KnownModel {
   };
 }
 
-function effortFor(name: string, generation: number, word: string): Json | undefined {
+function effortFor(name: string, generation: number, word: string): JsonObject | undefined {
   if (generation >= 3) {
     const level = LEVELS[word];
     if (level === undefined) return undefined;
@@ -171,14 +171,14 @@ function effortFor(name: string, generation: number, word: string): Json | undef
 function thinkingFor(
   generation: number,
   { thinking_budget, thinking_level }: GoogleSettings,
-): Json | undefined {
+): JsonObject | undefined {
   if (generation === 2 && thinking_budget !== undefined) return { thinkingBudget: thinking_budget };
   if (generation >= 3 && thinking_level !== undefined) return { thinkingLevel: thinking_level.toUpperCase() };
   return undefined;
 }
 
 /** Each member behind its comma; those that are undefined are left out. */
-function membersJson(members: Json): string {
+function membersJson(members: JsonObject): string {
   const json = JSON.stringify(members).slice(1, -1);
   return json === "" ? "" : `,${json}`;
 }
@@ -238,7 +238,7 @@ function partsJson(
       const told = readCallId(id);
       // Of calls made together the first is signed.
       const signature = told.signature ?? (generation >= 3 && n === 0 ? NO_SIGNATURE : undefined);
-      const functionCall = { id: told.id, name, args: parsed(text) ?? {} };
+      const functionCall = { id: told.id, name, args: parseObject(text) ?? {} };
       json += `,${JSON.stringify({ functionCall, thoughtSignature: signature })}`;
     });
   }
@@ -255,17 +255,17 @@ function partJson(part: Exclude<Content, string>[number], inResult: boolean): st
 }
 
 /** A file without its bytes is refused before. */
-function bytesPart(part: Exclude<ContentPart, TextPart>): Json | undefined {
+function bytesPart(part: Exclude<ContentPart, TextPart>): JsonObject | undefined {
   if (part.type === "audio") return { inlineData: { mimeType: `audio/${part.format}`, data: part.base64 } };
   return part.url === undefined ? undefined : imagePart(part.url);
 }
 
 /** What a tool gave, as an object: its own where it is one. */
-function resultPart(content: Content, callId = "", toolNames: ReadonlyMap<string, string>): Json {
+function resultPart(content: Content, callId = "", toolNames: ReadonlyMap<string, string>): JsonObject {
   const text = contentText(content);
   const { id } = readCallId(callId);
   const name = toolNames.get(callId) ?? callId;
-  return { functionResponse: { id, name, response: parsed(text) ?? { result: text } } };
+  return { functionResponse: { id, name, response: parseObject(text) ?? { result: text } } };
 }
 
 const MEDIA_TYPES: ReadonlyMap<string, string> = new Map([
@@ -278,14 +278,14 @@ const MEDIA_TYPES: ReadonlyMap<string, string> = new Map([
   ["heif", "image/heif"],
 ]);
 
-function imagePart(url: string): Json {
+function imagePart(url: string): JsonObject {
   const image = imageWithin(url);
   if (image !== undefined) return { inlineData: { mimeType: image.mediaType, data: image.base64 } };
   const ending = /\.(\w+)(?:[?#]|$)/.exec(url)?.[1]?.toLowerCase() ?? "";
   return { fileData: { fileUri: url, mimeType: MEDIA_TYPES.get(ending) } };
 }
 
-function toolsOf({ tools = [], toolChoice }: CallOptions): Json {
+function toolsOf({ tools = [], toolChoice }: CallOptions): JsonObject {
   const functionCallingConfig = toolChoice === undefined ? undefined : callingConfig(toolChoice);
   return {
     tools: [{ functionDeclarations: tools.map(declaration) }],
@@ -293,11 +293,11 @@ function toolsOf({ tools = [], toolChoice }: CallOptions): Json {
   };
 }
 
-function declaration({ name, description, parameters }: Tool): Json {
+function declaration({ name, description, parameters }: Tool): JsonObject {
   return { name, description, parametersJsonSchema: typeof parameters === "object" ? parameters : undefined };
 }
 
-function callingConfig(choice: ToolChoice): Json {
+function callingConfig(choice: ToolChoice): JsonObject {
   if (typeof choice === "object") return { mode: "ANY", allowedFunctionNames: [choice.name] };
   return { mode: choice === "required" ? "ANY" : choice.toUpperCase() };
 }

@@ -1,14 +1,14 @@
 /** Reads the events of an answer that Google streams: each has the shape of a whole answer. Pure, and wary. */
 import type { ChatChunk, ProviderFailure, StreamDecoder, Usage } from "sluice/provider";
 import {
-  endOf,
+  asObject,
+  asText,
   eventChunk,
-  notJson,
-  parsedValue,
-  record,
+  invalidJson,
+  parseValue,
+  readFinish,
   TOOL_CALLS_MAX,
-  textOf,
-  tooManyCalls,
+  tooManyToolCalls,
 } from "sluice/provider";
 import { endWord, FINISH_REASONS, saidIn, usageIn } from "./google-answer.ts";
 import { errorIn } from "./google-failure.ts";
@@ -34,13 +34,13 @@ export class GoogleDecoder implements StreamDecoder {
   }
 
   event(_name: string, raw: string, out: ChatChunk[]): ProviderFailure | undefined {
-    const value = parsedValue(raw);
+    const value = parseValue(raw);
     const failed = errorIn(value);
     if (failed !== undefined) return failed;
-    const event = record(value);
-    if (event === undefined) return notJson("an event of the answer", raw);
-    this.id ||= textOf(event["responseId"]);
-    this.model ||= textOf(event["modelVersion"]);
+    const event = asObject(value);
+    if (event === undefined) return invalidJson("an event of the answer", raw);
+    this.id ||= asText(event["responseId"]);
+    this.model ||= asText(event["modelVersion"]);
     this.#word = endWord(event) || this.#word;
     // Of the whole answer so far, each time.
     const usage = usageIn(event);
@@ -48,7 +48,7 @@ export class GoogleDecoder implements StreamDecoder {
     const { text, toolCalls } = saidIn(event, this.#newId);
     if (text === "" && toolCalls.length === 0 && raw.includes('"thought"')) this.thinking = true;
     if (text !== "") this.#text = true;
-    if (this.#calls + toolCalls.length > TOOL_CALLS_MAX) return tooManyCalls();
+    if (this.#calls + toolCalls.length > TOOL_CALLS_MAX) return tooManyToolCalls();
     if (toolCalls.length > 0) {
       const deltas = toolCalls.map((call) => ({ index: this.#calls++, ...call }));
       out.push({ ...eventChunk(text, undefined), toolCalls: deltas, usage });
@@ -60,7 +60,7 @@ export class GoogleDecoder implements StreamDecoder {
 
   end(out: ChatChunk[]): undefined {
     if (!this.complete) return;
-    const end = endOf(this.#word, FINISH_REASONS, { text: this.#text, calls: this.#calls > 0 });
+    const end = readFinish(this.#word, FINISH_REASONS, { text: this.#text, calls: this.#calls > 0 });
     out.push({ ...eventChunk("", undefined), ...end, usage: this.#usage });
   }
 }

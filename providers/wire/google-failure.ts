@@ -1,20 +1,20 @@
 /** Reads Google's errors: in answers with an error status, and in those of 200. Some of its servers put them in a list. */
 import type { ProviderFailure } from "sluice/provider";
 import {
-  errorCode,
-  errorWithin,
-  firstOf,
+  asObject,
+  asObjects,
+  asText,
+  embeddedError,
+  firstObject,
   isPresent,
-  type Json,
-  parsedValue,
-  record,
-  records,
-  retryAfter,
-  shortReason,
-  statusFailed,
-  statusWithin,
-  textOf,
-  wholeSeconds,
+  type JsonObject,
+  parseRetryAfter,
+  parseValue,
+  readErrorCode,
+  readErrorReason,
+  readErrorStatus,
+  statusFailure,
+  toWholeSeconds,
 } from "sluice/provider";
 
 /** HTTP statuses by the names that Google gives them. */
@@ -41,9 +41,13 @@ const STATUSES: ReadonlyMap<string, number> = new Map([
 export function errorIn(answer: unknown): ProviderFailure | undefined {
   const error = errorOf(answer);
   if (!isPresent(error)) return undefined;
-  const about = record(error);
-  const name = textOf(about?.["status"]) || textOf(about?.["code"]);
-  return errorWithin(shortReason(error), statusWithin(error) ?? STATUSES.get(name), errorCode(error));
+  const about = asObject(error);
+  const name = asText(about?.["status"]) || asText(about?.["code"]);
+  return embeddedError(
+    readErrorReason(error),
+    readErrorStatus(error) ?? STATUSES.get(name),
+    readErrorCode(error),
+  );
 }
 
 /** An answer with an error status. A bad key is a 400 like any other bad request: it does not move on. */
@@ -52,25 +56,28 @@ export function googleFailure(
   headers: Readonly<Record<string, string>>,
   text: string,
 ): ProviderFailure {
-  const answer = parsedValue(text);
-  const details = records(record(errorOf(answer))?.["details"]);
-  const hint = perDay(details) ? undefined : (retryDelay(details) ?? retryAfter(headers));
-  return statusFailed(status, shortReason(answer), { retryAfterSeconds: hint, code: errorCode(answer) });
+  const answer = parseValue(text);
+  const details = asObjects(asObject(errorOf(answer))?.["details"]);
+  const hint = perDay(details) ? undefined : (retryDelay(details) ?? parseRetryAfter(headers));
+  return statusFailure(status, readErrorReason(answer), {
+    retryAfterSeconds: hint,
+    code: readErrorCode(answer),
+  });
 }
 
 function errorOf(answer: unknown): unknown {
-  return (record(answer) ?? firstOf(answer))?.["error"];
+  return (asObject(answer) ?? firstObject(answer))?.["error"];
 }
 
 /** `34.4s`, in the one place where Google says how long to wait. */
-function retryDelay(details: readonly Json[]): number | undefined {
-  const delay = details.map((detail) => textOf(detail["retryDelay"])).find((text) => text !== "") ?? "";
-  return delay.endsWith("s") ? wholeSeconds(Number(delay.slice(0, -1))) : undefined;
+function retryDelay(details: readonly JsonObject[]): number | undefined {
+  const delay = details.map((detail) => asText(detail["retryDelay"])).find((text) => text !== "") ?? "";
+  return delay.endsWith("s") ? toWholeSeconds(Number(delay.slice(0, -1))) : undefined;
 }
 
 /** Of a quota for the day the delay is beside the point. */
-function perDay(details: readonly Json[]): boolean {
+function perDay(details: readonly JsonObject[]): boolean {
   return details
-    .flatMap((detail) => records(detail["violations"]))
-    .some((violation) => textOf(violation["quotaId"]).includes("PerDay"));
+    .flatMap((detail) => asObjects(detail["violations"]))
+    .some((violation) => asText(violation["quotaId"]).includes("PerDay"));
 }

@@ -3,7 +3,7 @@ import type {
   ChatChunk,
   ChatResult,
   FinishReason,
-  Json,
+  JsonObject,
   ProviderFailure,
   StreamDecoder,
   ToolCall,
@@ -11,41 +11,41 @@ import type {
 } from "sluice/provider";
 import {
   areCounts,
-  count,
-  endOf,
-  errorWithin,
+  asCount,
+  asObject,
+  asObjects,
+  asText,
+  asVectors,
+  embeddedError,
   eventChunk,
+  invalidJson,
   isPresent,
-  notJson,
-  parsed,
-  record,
-  records,
-  shortReason,
+  parseObject,
+  readErrorReason,
+  readFinish,
   TOOL_CALLS_MAX,
-  textOf,
-  tooManyCalls,
-  unusable,
-  vectorsIn,
+  tooManyToolCalls,
+  unusableAnswer,
 } from "sluice/provider";
 
 /** Text of a 2xx answer. */
 export function decodeOllama(text: string, newId: () => string): ChatResult | ProviderFailure {
-  const answer = parsed(text);
-  if (answer === undefined) return notJson("the answer", text);
-  if (isPresent(answer["error"])) return errorWithin(shortReason(answer["error"]));
-  const message = record(answer["message"]);
-  if (message === undefined) return unusable("the answer has no message");
-  const content = textOf(message["content"]);
+  const answer = parseObject(text);
+  if (answer === undefined) return invalidJson("the answer", text);
+  if (isPresent(answer["error"])) return embeddedError(readErrorReason(answer["error"]));
+  const message = asObject(answer["message"]);
+  if (message === undefined) return unusableAnswer("the answer has no message");
+  const content = asText(message["content"]);
   const calls = new Calls(newId);
   const toolCalls = calls.take(message["tool_calls"]);
-  if (toolCalls.length > TOOL_CALLS_MAX) return tooManyCalls();
+  if (toolCalls.length > TOOL_CALLS_MAX) return tooManyToolCalls();
   return {
     // Ollama gives none.
     id: "",
-    model: textOf(answer["model"]),
+    model: asText(answer["model"]),
     content,
     ...(toolCalls.length > 0 && { toolCalls }),
-    ...endOf(textOf(answer["done_reason"]), FINISH_REASONS, {
+    ...readFinish(asText(answer["done_reason"]), FINISH_REASONS, {
       text: content !== "",
       calls: toolCalls.length > 0,
     }),
@@ -55,16 +55,16 @@ export function decodeOllama(text: string, newId: () => string): ChatResult | Pr
 
 /** Text of a 2xx answer to a call for embeddings. */
 export function decodeOllamaVectors(text: string): ChatResult | ProviderFailure {
-  const answer = parsed(text);
-  if (answer === undefined) return notJson("the answer", text);
-  if (isPresent(answer["error"])) return errorWithin(shortReason(answer["error"]));
-  const embeddings = vectorsIn(answer["embeddings"]);
-  if (embeddings === undefined) return unusable("the answer has no embeddings");
-  const read = count(answer["prompt_eval_count"]);
+  const answer = parseObject(text);
+  if (answer === undefined) return invalidJson("the answer", text);
+  if (isPresent(answer["error"])) return embeddedError(readErrorReason(answer["error"]));
+  const embeddings = asVectors(answer["embeddings"]);
+  if (embeddings === undefined) return unusableAnswer("the answer has no embeddings");
+  const read = asCount(answer["prompt_eval_count"]);
   const usage = read === 0 ? undefined : { promptTokens: read, completionTokens: 0, totalTokens: read };
   return {
     id: "",
-    model: textOf(answer["model"]),
+    model: asText(answer["model"]),
     content: "",
     finishReason: "stop",
     usage,
@@ -87,21 +87,21 @@ export class OllamaDecoder implements StreamDecoder {
   }
 
   event(_name: string, line: string, out: ChatChunk[]): ProviderFailure | undefined {
-    const event = parsed(line);
-    if (event === undefined) return notJson("a line of the answer", line);
-    if (isPresent(event["error"])) return errorWithin(shortReason(event["error"]));
-    this.model ||= textOf(event["model"]);
-    const message = record(event["message"]);
+    const event = parseObject(line);
+    if (event === undefined) return invalidJson("a line of the answer", line);
+    if (isPresent(event["error"])) return embeddedError(readErrorReason(event["error"]));
+    this.model ||= asText(event["model"]);
+    const message = asObject(event["message"]);
     // What the model thinks stands beside the content, and is nobody's.
-    const text = textOf(message?.["content"]);
-    if (textOf(message?.["thinking"]) !== "") this.thinking = true;
+    const text = asText(message?.["content"]);
+    if (asText(message?.["thinking"]) !== "") this.thinking = true;
     if (text !== "") {
       this.#text = true;
       out.push(eventChunk(text, undefined));
     }
     const first = this.#calls.taken;
     const calls = this.#calls.take(message?.["tool_calls"]);
-    if (this.#calls.taken > TOOL_CALLS_MAX) return tooManyCalls();
+    if (this.#calls.taken > TOOL_CALLS_MAX) return tooManyToolCalls();
     if (calls.length > 0) {
       const toolCalls = calls.map((call, n) => ({ index: first + n, ...call }));
       out.push({ ...eventChunk("", undefined), toolCalls });
@@ -109,7 +109,7 @@ export class OllamaDecoder implements StreamDecoder {
     if (event["done"] === true && !this.complete) {
       this.complete = true;
       const said = { text: this.#text, calls: this.#calls.taken > 0 };
-      const end = endOf(textOf(event["done_reason"]), FINISH_REASONS, said);
+      const end = readFinish(asText(event["done_reason"]), FINISH_REASONS, said);
       out.push({ ...eventChunk("", undefined), ...end, usage: usageOf(event) });
     }
     return undefined;
@@ -128,11 +128,11 @@ class Calls {
 
   take(list: unknown): ToolCall[] {
     const calls: ToolCall[] = [];
-    for (const call of records(list)) {
-      const about = record(call["function"]);
-      const name = textOf(about?.["name"]);
+    for (const call of asObjects(list)) {
+      const about = asObject(call["function"]);
+      const name = asText(about?.["name"]);
       if (name === "") continue;
-      const given = textOf(call["id"]);
+      const given = asText(call["id"]);
       const id = given === "" || this.#ids.has(given) ? this.#newId() : given;
       this.#ids.add(id);
       calls.push({ id, name, arguments: argumentsText(about?.["arguments"]) });
@@ -144,7 +144,7 @@ class Calls {
 
 /** An object, by the format; imitations of it send the JSON text. */
 function argumentsText(value: unknown): string {
-  return textOf(value) || JSON.stringify(record(value) ?? {});
+  return asText(value) || JSON.stringify(asObject(value) ?? {});
 }
 
 /** `load` and `unload` end calls without messages; old servers say nothing, and none has a word for tool calls. */
@@ -157,10 +157,10 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
 ]);
 
 /** The prompt's count is left out when the prompt was cached: then nothing is known of it, least of all that it is 0. */
-function usageOf(answer: Json): Usage | undefined {
+function usageOf(answer: JsonObject): Usage | undefined {
   const { prompt_eval_count: prompt, eval_count: completion } = answer;
   if (!isPresent(prompt) || !isPresent(completion) || !areCounts(prompt, completion)) return undefined;
-  const promptTokens = count(prompt);
-  const completionTokens = count(completion);
+  const promptTokens = asCount(prompt);
+  const completionTokens = asCount(completion);
   return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens };
 }

@@ -1,6 +1,6 @@
 /** Plugins as configuration sees them: names with schemas. Loading the modules is the caller's; see `PluginLoader`. */
 import { dirname, resolve } from "node:path";
-import type { GuardrailPlace, OptionFault } from "../plugin/contract.ts";
+import type { GuardrailPlacement, OptionError } from "../plugin/contract.ts";
 import type { JsonSchema } from "../plugin/index.ts";
 import type { SettingConstraint } from "../provider-kit/index.ts";
 import type { AllowedReferences } from "./allowed-names.ts";
@@ -26,7 +26,7 @@ export interface KnownPlugin {
   /** Guardrails only: whether a streamed answer is held to its end, for these options. May throw, as `constraints`. */
   readonly buffersStream?: (options: object) => boolean;
   /** Guardrails only: what the schema cannot say of these options. May throw, as `constraints`. */
-  readonly faults?: (options: object, place: GuardrailPlace) => readonly OptionFault[];
+  readonly faults?: (options: object, place: GuardrailPlacement) => readonly OptionError[];
 }
 
 /** All plugins, built in or registered by the configuration's modules. */

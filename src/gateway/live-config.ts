@@ -181,7 +181,7 @@ export class LiveConfig {
     const { log, store } = this.#rt;
     void (async () => {
       for (const key of keys) {
-        if (await store.overrides.drop(key))
+        if (await store.overrides.delete(key))
           log.info({ key }, "override dropped: its base value changed in git");
       }
     })().catch((thrown: unknown) => log.error({ err: thrown }, "stale overrides could not be dropped"));

@@ -1,6 +1,6 @@
 /** Guards a whole answer: its text, the arguments of its tool calls, and the alternative answers of the same call. */
 import type { ToolCall } from "../plugin/chat.ts";
-import type { ChatResult, Exchange, GatewayError, MaybePromise, TextAbout } from "../plugin/index.ts";
+import type { ChatResult, Exchange, GatewayError, MaybePromise, TextContext } from "../plugin/index.ts";
 import { andThen, isGatewayError, reject } from "../plugin/index.ts";
 import { edited } from "./edits.ts";
 import { readJsonText } from "./json-text.ts";
@@ -16,7 +16,9 @@ export function guardAnswer(
   const tooLong = answerTooLong(context, charactersIn(result));
   if (tooLong !== undefined) return context.use.shadow ? result : tooLong;
   return andThen(guardOne(context, x, result), (guarded) => {
-    return isGatewayError(guarded) || guarded.more === undefined ? guarded : guardMore(context, x, guarded);
+    return isGatewayError(guarded) || guarded.alternatives === undefined
+      ? guarded
+      : guardAlternatives(context, x, guarded);
   });
 }
 
@@ -28,29 +30,30 @@ export function answerTooLong(
   return n > max ? reject("answer_length_blocked", { n, max }) : undefined;
 }
 
-function charactersIn({ content, toolCalls = [], more = [] }: ChatResult): number {
+function charactersIn({ content, toolCalls = [], alternatives = [] }: ChatResult): number {
   let sum = content.length;
   for (const call of toolCalls) sum += call.arguments.length;
-  for (const { content: text, toolCalls: calls = [] } of more) {
+  for (const { content: text, toolCalls: calls = [] } of alternatives) {
     sum += text.length;
     for (const call of calls) sum += call.arguments.length;
   }
   return sum;
 }
 
-function guardMore(
+function guardAlternatives(
   context: GuardContext,
   x: Exchange,
   result: ChatResult,
   from = 0,
 ): MaybePromise<ChatResult | GatewayError> {
-  const more = result.more ?? [];
-  const one = more[from];
+  const alternatives = result.alternatives ?? [];
+  const one = alternatives[from];
   if (one === undefined) return result;
   return andThen(guardOne(context, x, one), (guarded) => {
     if (isGatewayError(guarded)) return guarded;
-    const next = guarded === one ? result : { ...result, more: more.toSpliced(from, 1, guarded) };
-    return guardMore(context, x, next, from + 1);
+    const next =
+      guarded === one ? result : { ...result, alternatives: alternatives.toSpliced(from, 1, guarded) };
+    return guardAlternatives(context, x, next, from + 1);
   });
 }
 
@@ -101,6 +104,6 @@ export function guardCalls(
   });
 }
 
-function aboutAnswer(x: Exchange, totalCharacters: number): TextAbout {
+function aboutAnswer(x: Exchange, totalCharacters: number): TextContext {
   return { side: "output", role: "assistant", totalCharacters, partial: false, exchange: x };
 }

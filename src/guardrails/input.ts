@@ -3,11 +3,11 @@
  * judged in earlier turns of the conversation are not judged again.
  */
 import type { Role } from "../plugin/chat.ts";
-import type { Exchange, GatewayError, MaybePromise, Message, TextAbout, Verdict } from "../plugin/index.ts";
+import type { Exchange, GatewayError, MaybePromise, Message, TextContext, Verdict } from "../plugin/index.ts";
 import {
-  charactersOf,
   contentText,
   conversationOwner,
+  countCharacters,
   isGatewayError,
   isPromise,
   reject,
@@ -34,7 +34,7 @@ export function inputGuard(context: GuardContext): InputGuard {
   const useId = ++uses;
   const { guardrail, use, judgedCharactersMax: max = JUDGED_CHARACTERS_MAX } = context;
   return (x) => {
-    const characters = x.messages === x.received ? x.receivedCharacters : charactersOf(x.messages);
+    const characters = x.messages === x.received ? x.receivedCharacters : countCharacters(x.messages);
     const judged = characters + requestCharacters(x.options);
     if (judged > max) return use.shadow ? undefined : reject("length_blocked", { n: judged, max });
     if (guardrail.subject === "call") return guardCall(context, x, characters);
@@ -66,7 +66,7 @@ function guardCall(
 /** A text to judge. Its origin decides what a cached verdict means. */
 interface Candidate {
   readonly text: JudgedText;
-  readonly about: TextAbout;
+  readonly about: TextContext;
   /** `turn`: the newest message, always judged. `history`: an earlier message. `definition`: anything else. */
   readonly part: "turn" | "history" | "definition";
 }
@@ -138,7 +138,7 @@ class InputRun {
     return { text, part, about: this.#about() };
   }
 
-  #about(): TextAbout {
+  #about(): TextContext {
     return {
       side: "input",
       role: this.#role,

@@ -2,7 +2,7 @@
  * Judges one text and applies the verdict. Implements what every guardrail has: shadow mode, fail-closed errors,
  * verdict records, and long texts in pieces.
  */
-import type { Edit, GatewayError, MaybePromise, TextAbout, Verdict } from "../plugin/index.ts";
+import type { Edit, GatewayError, MaybePromise, TextContext, Verdict } from "../plugin/index.ts";
 import { isPromise, reject } from "../plugin/index.ts";
 import { restorable } from "./masks.ts";
 import { judgeInPieces, type Pace } from "./pieces.ts";
@@ -20,7 +20,7 @@ const NO_EDITS: readonly Edit[] = Object.freeze([]);
 export function judge(
   context: GuardContext,
   text: string,
-  about: TextAbout,
+  about: TextContext,
   pace?: Pace,
 ): MaybePromise<Judgement> {
   const verdict = verdictOn(context, text, about, pace);
@@ -33,7 +33,7 @@ export function judge(
 export function verdictOn(
   context: GuardContext,
   text: string,
-  about: TextAbout,
+  about: TextContext,
   pace?: Pace,
 ): MaybePromise<Verdict | Failure> {
   const { window } = context.guardrail;
@@ -63,7 +63,7 @@ function sliceFor({ guardrail, use }: GuardContext, text: string): number | unde
 export function applyVerdict(
   context: GuardContext,
   text: string,
-  about: TextAbout,
+  about: TextContext,
   verdict: Verdict | Failure,
 ): Judgement {
   if (verdict === undefined) return NO_EDITS;
@@ -86,7 +86,7 @@ export function applyVerdict(
     : verdict.edits;
 }
 
-function applyFailure(context: GuardContext, about: TextAbout, thrown: unknown): Judgement {
+function applyFailure(context: GuardContext, about: TextContext, thrown: unknown): Judgement {
   const { name, use } = context;
   context.log.error(
     { request_id: about.exchange.requestId, guardrail: name, on_error: use.on_error, err: thrown },

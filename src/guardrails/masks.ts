@@ -98,7 +98,7 @@ class Unmasking implements Delivery {
     return restored.slice(0, restored.length - (text.length - whole));
   }
 
-  rest(call?: number): string {
+  flush(call?: number): string {
     const held = this.#held.get(call) ?? "";
     this.#held.delete(call);
     return this.#pattern === undefined

@@ -2,7 +2,7 @@
  * Judges a long text in pieces, so that a guardrail blocks the event loop for a few milliseconds at most and
  * `timeout_ms` applies to a synchronous guardrail too. Pieces overlap by the guardrail's window, as on a stream.
  */
-import type { Clock, Edit, MaybePromise, TextAbout, Verdict } from "../plugin/index.ts";
+import type { Clock, Edit, MaybePromise, TextContext, Verdict } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
 import { settledEdits, wholeWordsFrom } from "./edits.ts";
 import { ask, DeadlineError, Failure, type GuardContext } from "./verdict.ts";
@@ -49,7 +49,7 @@ interface PieceSize {
 export function judgeInPieces(
   context: GuardContext,
   text: string,
-  about: TextAbout,
+  about: TextContext,
   size: PieceSize,
 ): MaybePromise<Verdict | Failure> {
   return new PieceRun(context, text, about, size).run();
@@ -58,7 +58,7 @@ export function judgeInPieces(
 class PieceRun {
   readonly #context: GuardContext;
   readonly #text: string;
-  readonly #about: TextAbout;
+  readonly #about: TextContext;
   readonly #slice: number;
   readonly #window: number;
   readonly #pace: Pace;
@@ -72,7 +72,7 @@ class PieceRun {
   #from = 0;
   #reach: number;
 
-  constructor(context: GuardContext, text: string, about: TextAbout, { slice, window, pace }: PieceSize) {
+  constructor(context: GuardContext, text: string, about: TextContext, { slice, window, pace }: PieceSize) {
     this.#context = context;
     this.#text = text;
     this.#about = about;
@@ -100,7 +100,7 @@ class PieceRun {
     }
   }
 
-  #aboutPiece(end: number): TextAbout {
+  #aboutPiece(end: number): TextContext {
     const { partial, offset = 0 } = this.#about;
     return { ...this.#about, partial: partial || end < this.#text.length, offset: offset + this.#from };
   }

@@ -11,7 +11,7 @@ import type {
   Exchange,
   GatewayError,
   MaybePromise,
-  TextAbout,
+  TextContext,
 } from "../plugin/index.ts";
 import { andThen, isGatewayError, refuse, textChunk } from "../plugin/index.ts";
 import { answerTooLong, guardCalls } from "./answer.ts";
@@ -56,7 +56,7 @@ export class GuardedStream implements ChunkHook {
       if (isGatewayError(settled)) return settled;
       if (settled === text && toolCalls === undefined) return chunk;
       const isWorthSending = settled !== "" || chunk.finishReason !== undefined || chunk.usage !== undefined;
-      return isWorthSending ? { ...chunk, raw: undefined, text: settled, toolCalls: undefined } : null;
+      return isWorthSending ? { ...chunk, native: undefined, text: settled, toolCalls: undefined } : null;
     });
   }
 
@@ -188,7 +188,12 @@ class HeldWindow implements TextWindow {
   }
 }
 
-function aboutStream(exchange: Exchange, text: string, totalCharacters: number, partial: boolean): TextAbout {
+function aboutStream(
+  exchange: Exchange,
+  text: string,
+  totalCharacters: number,
+  partial: boolean,
+): TextContext {
   const offset = totalCharacters - text.length;
   return { side: "output", role: "assistant", totalCharacters, partial, offset, exchange };
 }

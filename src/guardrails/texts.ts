@@ -3,7 +3,7 @@
  * of tool calls, image URLs, names and contents of text files. Outside the messages: tool definitions, schemas and every
  * other string or number a client can write into OpenAI's request. Images, audio and binary documents are not read.
  */
-import type { FilePart, JsonMembers, Tool, ToolCall } from "../plugin/chat.ts";
+import type { FilePart, JsonObject, Tool, ToolCall } from "../plugin/chat.ts";
 import type { CallOptions, ContentPart, Edit, Exchange, GatewayError, Message } from "../plugin/index.ts";
 import { reject } from "../plugin/index.ts";
 import { edited } from "./edits.ts";
@@ -196,7 +196,7 @@ function isTextFile(head: string): boolean {
 const WITHOUT_TEXT: ReadonlySet<string> = new Set(["logit_bias"]);
 
 /** Members of CallOptions that can hold free text. */
-const OWN_TEXTS = ["toolChoice", "responseSchema", "schemaNamed", "stop", "user"] as const;
+const OWN_TEXTS = ["toolChoice", "responseSchema", "schemaDetails", "stop", "user"] as const;
 
 /** Cached by options: every guardrail of a call reads the same ones. */
 const membersByOptions = new WeakMap<CallOptions, readonly JudgedMember[]>();
@@ -261,7 +261,7 @@ function ownMembers(options: CallOptions): JudgedMember[] {
   return [{ field: own.join(", "), json, replaced }];
 }
 
-function extraMembers(extra: JsonMembers = {}): JudgedMember[] {
+function extraMembers(extra: JsonObject = {}): JudgedMember[] {
   return Object.entries(extra)
     .filter(([name, value]) => !WITHOUT_TEXT.has(name) && typeof value !== "boolean")
     .map(([name, value]) => ({
@@ -271,7 +271,7 @@ function extraMembers(extra: JsonMembers = {}): JudgedMember[] {
     }));
 }
 
-function record(value: unknown): JsonMembers {
+function record(value: unknown): JsonObject {
   return typeof value === "object" && value !== null ? { ...value } : {};
 }
 

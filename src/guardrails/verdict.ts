@@ -3,7 +3,7 @@
  * than a verdict yields a Failure, and `on_error` decides.
  */
 import type { GuardrailUse } from "../config/model.ts";
-import type { Clock, Edit, Guardrail, Logger, MaybePromise, TextAbout, Verdict } from "../plugin/index.ts";
+import type { Clock, Edit, Guardrail, Logger, MaybePromise, TextContext, Verdict } from "../plugin/index.ts";
 import { isGatewayError, isPromise } from "../plugin/index.ts";
 
 /** A guardrail and the settings it runs with on one endpoint. */
@@ -41,7 +41,7 @@ export class VerdictError extends Error {}
 export function ask(
   { guardrail, use, clock }: GuardContext,
   text: string,
-  about: TextAbout,
+  about: TextContext,
 ): MaybePromise<Verdict | Failure> {
   try {
     const returned: unknown = guardrail.judge(text, about);

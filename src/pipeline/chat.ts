@@ -1,16 +1,18 @@
 /**
- * A call of an endpoint from its parsed body to its answer: chain down, provider, chain up, money, reply. Shared by the
- * chat, OpenAI and MCP surfaces; knows no HTTP and no surface's wire format.
+ * A call of an endpoint from its parsed body to its answer: chain down, provider, chain up, money, reply. Shared by
+ * the chat surface, the wrapper and the MCP bridge; knows no HTTP and no wire shape of a surface.
  */
 import type { CompiledEndpoint } from "../compile/model.ts";
 import type { Answer, AnswerStream } from "../plugin/contract.ts";
 import type { ChatResult, GatewayError, Usage } from "../plugin/index.ts";
 import { isGatewayError, isPromise, reject, STAGES } from "../plugin/index.ts";
-import type { Call, CallOwner } from "./call.ts";
+import type { Call } from "./call.ts";
+import { openChunkHooks } from "./chunk-hooks.ts";
 import { deliveredResult } from "./delivery.ts";
-import { type Cost, closeMoney, type Ending, endCall, failCall, follow, NO_COST } from "./end.ts";
+import { type Cost, closeMoney, type Ending, endCall, NO_COST } from "./end.ts";
+import { failCall, follow } from "./fault.ts";
 import type { Reply } from "./reply.ts";
-import { openChunkHooks, runCommit, runRequest, runResponse } from "./run.ts";
+import { runCommit, runRequest, runResponse } from "./run.ts";
 import { type PumpOwner, StreamPump } from "./stream.ts";
 import { answerCharacters, checkedUsage } from "./usage.ts";
 
@@ -35,7 +37,7 @@ function wholeAsStream(result: ChatResult): AnswerStream {
     provider: "",
     attach(sink) {
       const toolCalls = result.toolCalls?.map((asked, index) => ({ index, ...asked }));
-      sink.batch([{ text, toolCalls, finishReason, providerFinishReason, usage, raw: undefined }]);
+      sink.batch([{ text, toolCalls, finishReason, providerFinishReason, usage, native: undefined }]);
       sink.end();
     },
     pause() {},
@@ -44,12 +46,12 @@ function wholeAsStream(result: ChatResult): AnswerStream {
   };
 }
 
-/** The answer does not fit into memory next to those of other calls. */
+/** The answer under way does not fit beside what other calls hold in memory. */
 function buffersFull(): GatewayError {
   return reject("buffers_full", {}, { retryAfterSeconds: 1 });
 }
 
-/** An answer that nothing can refuse anymore. `close` ends its stream; without it the answer is sent whole. */
+/** An answer that nothing can refuse any more. `close` ends its stream; without it the answer is sent whole. */
 interface Final {
   readonly result: ChatResult;
   readonly usage: Usage;
@@ -60,12 +62,12 @@ function costsOf({ nanoUsd, listNanoUsd }: Cost): Pick<Ending, "costNanoUsd" | "
   return { costNanoUsd: nanoUsd, listCostNanoUsd: listNanoUsd };
 }
 
-class ChatRun implements CallOwner, PumpOwner {
+class ChatRun implements PumpOwner {
   readonly #x: Call;
   readonly #endpoint: CompiledEndpoint;
   readonly #reply: Reply;
   #pump: StreamPump | undefined;
-  /** The provider's answer, once there is one: it is paid for even when it is refused later. */
+  /** The provider's whole answer, once there is one: whatever is refused after it has been paid for. */
   #answered: ChatResult | undefined;
 
   constructor(x: Call, endpoint: CompiledEndpoint, reply: Reply) {
@@ -114,7 +116,7 @@ class ChatRun implements CallOwner, PumpOwner {
     else this.#answer(answer);
   }
 
-  /** A whole answer for a client that requested events, of a hook for example, goes through the same pump. */
+  /** A whole answer to a client that asked for events (a hook answered, say) goes through the same pump. */
   #answer(result: ChatResult): void {
     if (this.#x.stream) this.#stream(wholeAsStream(result));
     else this.#whole(result);
@@ -134,12 +136,12 @@ class ChatRun implements CallOwner, PumpOwner {
     const x = this.#x;
     if (x.ended) return;
     if (isGatewayError(result)) return this.#refuse(result, result.status === 502 ? "failed" : "refused");
-    // A hook that replaces the answer need not report usage: the provider's answer is paid for.
+    // A hook that answers anew need not say what was used: the provider's answer has been paid for.
     const usage = result.usage ?? this.#answered?.usage ?? checkedUsage(x, undefined, 0);
     this.#keep({ result, usage, close: undefined });
   }
 
-  /** Stores what must be stored before the client has its last byte, then settles, then sends. */
+  /** What must be kept is kept before the client has its last byte; then it is paid for, and goes out. */
   #keep(final: Final): void {
     const kept = runCommit(this.#x, this.#endpoint.commit, final.result);
     if (isPromise(kept)) follow(this.#x, kept, (error) => this.#settle(final, error));
@@ -176,9 +178,9 @@ class ChatRun implements CallOwner, PumpOwner {
       answer.cancel();
       return this.#refuse(hooks, "failed");
     }
-    const writer = this.#reply.events(x);
+    const outlet = this.#reply.events(x);
     const { keepsAnswer } = this.#endpoint;
-    const pump = new StreamPump(x, hooks, { answer, writer, owner: this, keepsAnswer });
+    const pump = new StreamPump(x, hooks, { answer, outlet, owner: this, keepsAnswer });
     this.#pump = pump;
     answer.attach(pump);
   }
@@ -193,27 +195,23 @@ class ChatRun implements CallOwner, PumpOwner {
     this.#refuse(error, error.status >= 500 ? "failed" : "refused");
   }
 
-  tick(nowMs: number): void {
-    this.#pump?.tick(nowMs);
-  }
-
-  /** Ends the call now, whatever still works on it. */
-  stop(): void {
+  /** The call was given up (client gone, timed out, shutdown): ends it now, whoever still works on it. */
+  givenUp(): void {
     const x = this.#x;
     const part = this.#pump?.cancel();
     if (part !== undefined) this.#answered = { ...part.result, usage: part.usage };
     if (x.cancelled === "client_gone") return this.#close(undefined, "client_gone");
-    this.#close(this.#cancellation(), "failed");
+    this.#close(this.#givenUpError(), "failed");
   }
 
-  #cancellation(): GatewayError {
+  #givenUpError(): GatewayError {
     const { cancelled } = this.#x;
     if (cancelled === "timeout") return this.#timedOut();
     if (cancelled === "buffers_full") return buffersFull();
     return cancelled === "fault" ? reject("internal", {}) : reject("draining", {});
   }
 
-  /** Worded as a provider's own timeout when one was being called. */
+  /** In the words of a provider's own time-out, when one was being asked. */
   #timedOut(): GatewayError {
     const x = this.#x;
     const ms = Math.round(x.rt.clock.monotonicMs() - x.startedMonotonicMs);
@@ -227,7 +225,7 @@ class ChatRun implements CallOwner, PumpOwner {
     if (!this.#x.ended) this.#close(error, outcome);
   }
 
-  /** Settles or releases, then answers the client. A store that fails here must not keep the client waiting. */
+  /** Settles or gives back, then says so to the client. A store that fails here must not keep the client waiting. */
   #close(error: GatewayError | undefined, outcome: Ending["outcome"]): void {
     const x = this.#x;
     const answered = this.#answered;

@@ -8,18 +8,18 @@ import { textChunk } from "../plugin/index.ts";
 
 export function deliveredResult(delivery: Delivery | undefined, result: ChatResult): ChatResult {
   if (delivery === undefined) return result;
-  const more = result.more?.map((one) => deliveredSaid(delivery, one));
-  return { ...deliveredSaid(delivery, result), ...(more && { more }) };
+  const alternatives = result.alternatives?.map((one) => deliveredSaid(delivery, one));
+  return { ...deliveredSaid(delivery, result), ...(alternatives && { alternatives }) };
 }
 
 function deliveredSaid<T extends Pick<ChatResult, "content" | "toolCalls">>(delivery: Delivery, said: T): T {
   const { content, toolCalls } = said;
   return {
     ...said,
-    content: delivery.push(content) + delivery.rest(),
+    content: delivery.push(content) + delivery.flush(),
     ...(toolCalls && {
       toolCalls: toolCalls.map((call, n) => {
-        return { ...call, arguments: delivery.push(call.arguments, n) + delivery.rest(n) };
+        return { ...call, arguments: delivery.push(call.arguments, n) + delivery.flush(n) };
       }),
     }),
   };
@@ -32,7 +32,7 @@ export function deliveredChunk(delivery: Delivery, chunk: ChatChunk): ChatChunk 
     return { ...delta, arguments: delivery.push(delta.arguments, delta.index) };
   });
   const same = toolCalls?.every((delta, n) => delta.arguments === chunk.toolCalls?.[n]?.arguments) ?? true;
-  return same && text === chunk.text ? chunk : { ...chunk, raw: undefined, text, toolCalls };
+  return same && text === chunk.text ? chunk : { ...chunk, native: undefined, text, toolCalls };
 }
 
 /** What was held back of a stream whose answer is complete; undefined: nothing. */
@@ -41,9 +41,9 @@ export function undelivered(
   { toolCalls = [] }: ChatResult,
 ): ChatChunk | undefined {
   if (delivery === undefined) return undefined;
-  const text = delivery.rest();
+  const text = delivery.flush();
   const rests = toolCalls.flatMap((_, index) => {
-    const rest = delivery.rest(index);
+    const rest = delivery.flush(index);
     return rest === "" ? [] : [{ index, id: undefined, name: undefined, arguments: rest }];
   });
   if (text === "" && rests.length === 0) return undefined;

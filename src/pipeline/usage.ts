@@ -4,8 +4,8 @@
  */
 import type { Alternative, ModelUsage } from "../plugin/chat.ts";
 import type { ChatChunk, ChatResult, Usage } from "../plugin/index.ts";
-import { charactersOf, estimateTokens } from "../plugin/index.ts";
-import { addedTokens, mediaTokens } from "../provider-kit/index.ts";
+import { countCharacters, estimateTokens } from "../plugin/index.ts";
+import { estimateAddedTokens, estimateMediaTokens } from "../provider-kit/index.ts";
 import type { Call } from "./call.ts";
 
 /** What models write around a tool call, in characters: about ten tokens. */
@@ -14,7 +14,7 @@ const TOOL_CALL_CHARACTERS = 40;
 /** UTF-16 code units of an answer: its text and its tool calls, of all its choices. */
 export function answerCharacters(result: ChatResult): number {
   let sum = saidCharacters(result);
-  for (const one of result.more ?? []) sum += saidCharacters(one);
+  for (const one of result.alternatives ?? []) sum += saidCharacters(one);
   return sum;
 }
 
@@ -39,7 +39,7 @@ export function chunkCharacters({ text, toolCalls }: ChatChunk): number {
 function sentCharacters(x: Call): number {
   const beside = x.options?.promptCharacters ?? 0;
   const ownSchema = x.options?.responseSchema === undefined ? schemaCharacters(x) : 0;
-  return charactersOf(x.messages) + beside + ownSchema;
+  return countCharacters(x.messages) + beside + ownSchema;
 }
 
 const knownSchemas = new WeakMap<object, number>();
@@ -55,7 +55,8 @@ function schemaCharacters(x: Call): number {
 /** Usage by the 4-characters rule, for answers whose provider reported none (CONTRACT section 6). */
 export function estimateUsage(x: Call, completionCharacters: number): Usage {
   const provider = x.attempts.at(-1)?.provider ?? "";
-  const beside = mediaTokens(x.messages, provider, "usual") + addedTokens(x.options, provider);
+  const beside =
+    estimateMediaTokens(x.messages, provider, "usual") + estimateAddedTokens(x.options, provider);
   const promptTokens = estimateTokens(sentCharacters(x)) + beside;
   const completionTokens = estimateTokens(completionCharacters);
   return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens, estimated: true };
@@ -183,7 +184,7 @@ function cappedModel(usage: ModelUsage): ModelUsage {
 }
 
 function possiblePrompt(x: Call): number {
-  const media = mediaTokens(x.messages, x.attempts.at(-1)?.provider ?? "") * MEDIA_FACTOR_MAX;
+  const media = estimateMediaTokens(x.messages, x.attempts.at(-1)?.provider ?? "") * MEDIA_FACTOR_MAX;
   return sentCharacters(x) * TOKENS_PER_CHARACTER_MAX + ADDED_PROMPT_TOKENS_MAX + media;
 }
 

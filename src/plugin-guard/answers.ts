@@ -44,23 +44,23 @@ const FINISH_REASONS: ReadonlySet<unknown> = new Set(["stop", "length", "tool_ca
 
 export function isChatResult(value: unknown): boolean {
   if (!isObject(value)) return false;
-  const { id, model, content, finishReason, usage, toolCalls, more, embeddings } = value;
+  const { id, model, content, finishReason, usage, toolCalls, alternatives, embeddings } = value;
   if (typeof content !== "string" || typeof id !== "string" || typeof model !== "string") return false;
   return (
     FINISH_REASONS.has(finishReason) &&
     isUsage(usage) &&
     isListOf(toolCalls, isToolCall) &&
-    isListOf(more, (one) => isObject(one) && typeof one["content"] === "string") &&
+    isListOf(alternatives, (one) => isObject(one) && typeof one["content"] === "string") &&
     isListOf(embeddings, Array.isArray)
   );
 }
 
 export function isChatChunk(value: unknown): boolean {
   if (!isObject(value)) return false;
-  const { text, toolCalls, finishReason, usage, raw } = value;
+  const { text, toolCalls, finishReason, usage, native } = value;
   return (
     typeof text === "string" &&
-    (raw === undefined || typeof raw === "string") &&
+    (native === undefined || typeof native === "string") &&
     (toolCalls === undefined || isListOf(toolCalls, isToolCallDelta)) &&
     (finishReason === undefined || FINISH_REASONS.has(finishReason)) &&
     (usage === undefined || isUsage(usage))

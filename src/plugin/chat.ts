@@ -27,11 +27,11 @@ export interface Message {
   /** Of role tool: the call that this is the result of. */
   readonly toolCallId?: string;
   /** What only OpenAI's format says of a message, `name` for one: passed on where that format is spoken. */
-  readonly extra?: JsonMembers;
+  readonly extra?: JsonObject;
 }
 
 /** Members of a JSON object; those that are undefined are left out. */
-export type JsonMembers = Readonly<Record<string, unknown>>;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A text, or parts in their order. `contentText` and `contentLength` read either. */
 export type Content = string | readonly ContentPart[];
@@ -40,7 +40,7 @@ export type ContentPart = TextPart | ImagePart | AudioPart | FilePart;
 
 interface Part {
   /** What only OpenAI's format says of a part: passed on where that format is spoken. */
-  readonly extra?: JsonMembers;
+  readonly extra?: JsonObject;
 }
 
 export interface TextPart extends Part {
@@ -102,7 +102,7 @@ export interface Tool {
   readonly parameters?: JsonSchema;
   readonly strict?: boolean;
   /** Hints of the caller beside it, such as `cache_control`. @since 0.2 */
-  readonly extra?: JsonMembers;
+  readonly extra?: JsonObject;
 }
 
 /** Whether a model may, must or must not call a tool, or must call one by name. */
@@ -171,11 +171,11 @@ export interface ChatResult {
   /** Absent when the provider reported none: the gateway then estimates it. */
   readonly usage?: Usage;
   /** Where several answers were asked for (`CallOptions.n`), those after the first. */
-  readonly more?: readonly Alternative[];
+  readonly alternatives?: readonly Alternative[];
   /** Of a call for embeddings: one vector for each text, in their order. */
   readonly embeddings?: readonly (readonly number[])[];
   /** Of a call with `CallOptions.native`, where the provider speaks OpenAI's format. */
-  readonly raw?: RawAnswer;
+  readonly native?: NativeAnswer;
 }
 
 /** A further answer to one question. */
@@ -185,11 +185,11 @@ export type Alternative = Pick<ChatResult, "content" | "toolCalls" | "finishReas
  * An answer in OpenAI's own shape as it came, and what was read of it: it is shown where hooks left that as it was. A
  * hook that changes an answer need not know of it.
  */
-export interface RawAnswer {
-  readonly json: JsonMembers;
+export interface NativeAnswer {
+  readonly json: JsonObject;
   readonly content: string;
   readonly toolCalls: ChatResult["toolCalls"];
-  readonly more: ChatResult["more"];
+  readonly alternatives: ChatResult["alternatives"];
 }
 
 /**
@@ -209,9 +209,9 @@ export interface ChatChunk {
    * JSON text of an OpenAI-shaped chunk that may be sent to the client as it is, else undefined. Of a call with
    * `CallOptions.native`, events that end the answer have it too: they are sent behind everything else.
    */
-  readonly raw: string | undefined;
+  readonly native: string | undefined;
   /** `raw` says more than the fields above do (thoughts, say): it is no text that hooks could judge. */
-  readonly unseen?: true;
+  readonly nativeOnly?: true;
 }
 
 /** A chunk of nothing but text, as a hook would return it. */
@@ -220,14 +220,14 @@ export function textChunk(text: string): ChatChunk {
 }
 
 /** A chunk of text with the provider's own OpenAI-shaped event, if it may be passed on. */
-export function eventChunk(text: string, raw: string | undefined): ChatChunk {
+export function eventChunk(text: string, native: string | undefined): ChatChunk {
   return {
     text,
     toolCalls: undefined,
     finishReason: undefined,
     providerFinishReason: undefined,
     usage: undefined,
-    raw,
+    native,
   };
 }
 
@@ -266,7 +266,11 @@ export interface CallOptions {
   /** In place of the endpoint's. */
   readonly responseSchema?: JsonSchema;
   /** Goes with it, for providers that want it named. */
-  readonly schemaNamed?: { readonly name: string; readonly description?: string; readonly strict?: boolean };
+  readonly schemaDetails?: {
+    readonly name: string;
+    readonly description?: string;
+    readonly strict?: boolean;
+  };
   /** Answers to one question, at least 1. */
   readonly n?: number;
   /** -2 to 2. */
@@ -275,7 +279,7 @@ export interface CallOptions {
   /** Who the caller's user is, for a provider that watches for abuse. */
   readonly user?: string;
   /** Members of the request that only OpenAI's format knows, as they came. */
-  readonly extra?: JsonMembers;
+  readonly extra?: JsonObject;
   /** Set: no answer is wanted but a vector for each message's text, of so many dimensions where they are given. */
   readonly embed?: { readonly dimensions?: number };
   /** The caller speaks OpenAI's format in full: answers keep what they came with, see `raw`. */

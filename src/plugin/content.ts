@@ -18,7 +18,7 @@ export function contentLength(content: Content): number {
 }
 
 /** UTF-16 code units of all text of all messages, calls of tools too: what limits, budgets and estimates count. */
-export function charactersOf(messages: readonly Message[]): number {
+export function countCharacters(messages: readonly Message[]): number {
   let sum = 0;
   for (const { content, toolCalls } of messages) {
     sum += contentLength(content);

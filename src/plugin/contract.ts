@@ -164,17 +164,17 @@ export interface GuardrailPlugin<C = unknown> extends PluginBase {
   /** Says before `setup` that its window is "whole", so that `sluice validate` can warn of held streams. Default: it is not. */
   buffersStream?(config: C): boolean;
   /** What the schema cannot say of options that it accepts. Asked at load, before `setup`. Default: nothing. */
-  faults?(config: C, use: GuardrailPlace): readonly OptionFault[];
+  validateOptions?(config: C, use: GuardrailPlacement): readonly OptionError[];
   setup(config: C, host: Host): MaybePromise<Guardrail>;
 }
 
 /** Where a guardrail is put to use. */
-export interface GuardrailPlace {
+export interface GuardrailPlacement {
   readonly on: readonly ("input" | "output")[];
 }
 
 /** Something wrong with an option, shown at its place in the YAML. */
-export interface OptionFault {
+export interface OptionError {
   /** Name of the option; undefined: all of them together. */
   readonly option: string | undefined;
   readonly message: string;
@@ -184,7 +184,7 @@ export interface OptionFault {
 
 export interface Guardrail {
   /** Says what to do with one text. Sync or async; an async one is bounded by `timeout_ms`. */
-  judge(text: string, about: TextAbout): MaybePromise<Verdict>;
+  judge(text: string, about: TextContext): MaybePromise<Verdict>;
   /**
    * The longest match it can find, in UTF-16 code units: on a stream so much text is held back, so that a match
    * across chunks is seen whole. At most 8192. "whole" (the default): the answer is held to its end.
@@ -215,7 +215,7 @@ export interface Guardrail {
 }
 
 /** What is known about a judged text beside the text. */
-export interface TextAbout {
+export interface TextContext {
   readonly side: "input" | "output";
   readonly role: Role;
   /** Code units of this side in all: of all messages of the call, or of the answer up to the end of this text. */

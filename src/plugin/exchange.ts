@@ -124,7 +124,7 @@ export interface Delivery {
   /** The next piece of the answer's text, or all of it: what of it may go out now. `call`: of that tool call's arguments. */
   push(piece: string, call?: number): string;
   /** No more comes of it: what was held back. */
-  rest(call?: number): string;
+  flush(call?: number): string;
 }
 
 /** One call. */

@@ -136,7 +136,7 @@ export interface Sessions {
     caller?: Cancellable,
   ): MaybePromise<OpenSession | "missing" | "busy" | "unavailable">;
   /** Code units of the stored history, 0 when there is none: for estimates, without holding it. */
-  peekCharacters(owner: string, id: string): MaybePromise<number>;
+  historyCharacters(owner: string, id: string): MaybePromise<number>;
   /** True when there was one. */
   delete(owner: string, id: string): MaybePromise<boolean>;
 }

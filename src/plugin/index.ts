@@ -2,7 +2,7 @@
 export { bearerToken } from "./bearer.ts";
 export type { CallOptions, ChatChunk, ChatResult, ContentPart, JsonSchema, Message, Usage } from "./chat.ts";
 export { textChunk } from "./chat.ts";
-export { charactersOf, contentLength, contentText } from "./content.ts";
+export { contentLength, contentText, countCharacters } from "./content.ts";
 export type {
   Answer,
   AnswerStream,
@@ -14,7 +14,7 @@ export type {
   Outcome,
   StoreHost,
   Target,
-  TextAbout,
+  TextContext,
   Verdict,
 } from "./contract.ts";
 export {
@@ -35,4 +35,4 @@ export type { Clock, Host, Logger, MetricFamily, OpenSession } from "./host.ts";
 export type { MaybePromise } from "./maybe-promise.ts";
 export { andThen, isPromise } from "./maybe-promise.ts";
 export type { AuditRecord, Override, Reservation, StateStore, StoreClaim } from "./store.ts";
-export { template } from "./template.ts";
+export { parseTemplate } from "./template.ts";

@@ -136,9 +136,9 @@ export interface SettingConstraint {
   /** What is taken; a value outside is brought to the nearer end. Absent: the setting is not sent. */
   readonly range?: { readonly min: number; readonly max: number };
   /** Refused only where this one is set too. */
-  readonly beside?: "temperature" | "top_p";
+  readonly conflictsWith?: "temperature" | "top_p";
   /** For people, after "is not sent: " or "is sent as 1: ", e.g. `reasoning models choose it themselves`. */
-  readonly because: string;
+  readonly reason: string;
 }
 
 /** Makes a failure. */

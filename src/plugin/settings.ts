@@ -16,7 +16,7 @@ export interface Adjustment {
   readonly wanted: number;
   /** undefined: it is left out. */
   readonly sent: number | undefined;
-  readonly because: string;
+  readonly reason: string;
 }
 
 const FIELDS = {
@@ -36,17 +36,17 @@ export function fitSettings<T extends ModelSettings>(
 ): { readonly settings: T; readonly adjustments: readonly Adjustment[] } {
   let settings = wanted;
   const adjustments = new Map<SettingConstraint["setting"], Adjustment>();
-  for (const { models, setting, range, beside, because } of constraints) {
+  for (const { models, setting, range, conflictsWith, reason } of constraints) {
     const field = FIELDS[setting];
     const [asked, value] = [wanted[field], settings[field]];
     if (asked === undefined || value === undefined) continue;
-    if (beside !== undefined && wanted[FIELDS[beside]] === undefined) continue;
+    if (conflictsWith !== undefined && wanted[FIELDS[conflictsWith]] === undefined) continue;
     // `search`, since `test` remembers where it stopped in a pattern with the flag g or y.
     if (models !== undefined && model.search(models) === -1) continue;
     const sent = range === undefined ? undefined : Math.min(Math.max(value, range.min), range.max);
     if (sent === value) continue;
     settings = { ...settings, [field]: sent };
-    adjustments.set(setting, { setting, wanted: asked, sent, because });
+    adjustments.set(setting, { setting, wanted: asked, sent, reason });
   }
   return { settings, adjustments: [...adjustments.values()] };
 }
@@ -60,6 +60,6 @@ export function constraintsOf<C>(
 }
 
 /** `temperature 1.4 is sent as 1 to model X: <because>`; `whom` says to which model. */
-export function adjustmentText({ setting, wanted, sent, because }: Adjustment, whom: string): string {
-  return `${setting} ${wanted} is ${sent === undefined ? "not sent" : `sent as ${sent}`} to ${whom}: ${because}`;
+export function adjustmentText({ setting, wanted, sent, reason }: Adjustment, whom: string): string {
+  return `${setting} ${wanted} is ${sent === undefined ? "not sent" : `sent as ${sent}`} to ${whom}: ${reason}`;
 }

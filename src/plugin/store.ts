@@ -117,9 +117,9 @@ export interface OverrideStore {
    */
   list(): MaybePromise<readonly Override[] | "unavailable">;
   /** Adds it, or puts it in the place of one of its key. False: the store is lost or full (OVERRIDES_MAX). */
-  put(override: Override): MaybePromise<boolean>;
+  set(override: Override): MaybePromise<boolean>;
   /** True when there was one. */
-  drop(key: string): MaybePromise<boolean>;
+  delete(key: string): MaybePromise<boolean>;
   /**
    * Calls `changed` after every change, whoever made it; another replica's within a second. Returns the way to stop.
    */

@@ -11,7 +11,7 @@ export interface Template {
 const INPUT = /\{\{\s*input\s*\}\}/;
 
 /** Takes the template apart once. The text "" stands for no template: the input passes through. */
-export function template(text: string): Template {
+export function parseTemplate(text: string): Template {
   if (text === "") return { inputs: 1, fill: (input) => input, filledCharacters: (characters) => characters };
   const pieces = text.split(INPUT);
   const inputs = pieces.length - 1;

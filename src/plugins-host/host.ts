@@ -58,7 +58,7 @@ export function makeHost({ platform, plugin, kind, builtIn, redact }: HostNeeds)
     schemas: { compile: compiled },
     sessions: {
       open: (owner, id, ttlMs, caller) => store.sessions.open(scope + owner, id, ttlMs, caller),
-      peekCharacters: (owner, id) => store.sessions.peekCharacters(scope + owner, id),
+      historyCharacters: (owner, id) => store.sessions.historyCharacters(scope + owner, id),
       delete: (owner, id) => store.sessions.delete(scope + owner, id),
     },
     metrics: platform.metrics,

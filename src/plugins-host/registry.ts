@@ -3,9 +3,9 @@
  */
 import type { PluginModule, SourcePlace } from "../config/model.ts";
 import type {
-  GuardrailPlace,
+  GuardrailPlacement,
   GuardrailPlugin,
-  OptionFault,
+  OptionError,
   Plugin,
   ProviderPlugin,
   StagePlugin,
@@ -48,7 +48,7 @@ export class Registry {
         schema,
         // See `constraints`.
         buffersStream: (options) => plugin.buffersStream?.(options as never) ?? false,
-        faults: (options, place) => plugin.faults?.(options as never, place) ?? [],
+        faults: (options, place) => plugin.validateOptions?.(options as never, place) ?? [],
       };
     }
     if (plugin.kind !== "provider") return { schema };
@@ -105,7 +105,7 @@ export interface PluginFacts {
   readonly hasBaseUrl?: boolean;
   readonly constraints?: (options: object) => readonly SettingConstraint[];
   readonly buffersStream?: (options: object) => boolean;
-  readonly faults?: (options: object, place: GuardrailPlace) => readonly OptionFault[];
+  readonly faults?: (options: object, place: GuardrailPlacement) => readonly OptionError[];
 }
 
 const BUILT_IN_STAGES: ReadonlySet<string> = new Set(

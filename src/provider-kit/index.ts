@@ -10,12 +10,12 @@ export type {
   FilePart,
   FinishReason,
   ImagePart,
-  JsonMembers,
+  JsonObject,
   JsonSchema,
   Message,
   ModelUsage,
+  NativeAnswer,
   ProviderRequest,
-  RawAnswer,
   TextPart,
   Tool,
   ToolCall,
@@ -25,7 +25,7 @@ export type {
 } from "../plugin/chat.ts";
 export { eventChunk, textChunk } from "../plugin/chat.ts";
 export type { Base64Url } from "../plugin/content.ts";
-export { charactersOf, contentText, readBase64Url } from "../plugin/content.ts";
+export { contentText, countCharacters, readBase64Url } from "../plugin/content.ts";
 export type { Target } from "../plugin/contract.ts";
 export { defineProvider } from "../plugin/contract.ts";
 export { estimateTokens } from "../plugin/estimate.ts";
@@ -43,37 +43,36 @@ export type {
   WireRequest,
 } from "../plugin/provider.ts";
 export { failure, isFailure } from "../plugin/provider.ts";
-export { addedTokens, mediaTokens } from "./media-tokens.ts";
+export { estimateAddedTokens, estimateMediaTokens } from "./media-tokens.ts";
 export type { ChatDialect, ChatModelRules } from "./openai-chat/dialect.ts";
 export { openAiChat } from "./openai-chat/openai-chat.ts";
 export type { SupportedFields } from "./unsupported-fields.ts";
 export { COMMON_FIELDS, droppedHints, firstUnsupportedField } from "./unsupported-fields.ts";
-export { endOf } from "./wire/end-of.ts";
+export { readFinish } from "./wire/end-of.ts";
 export {
-  errorCode,
-  errorWithin,
+  embeddedError,
+  invalidJson,
   jsonFailure,
-  notJson,
-  retryAfter,
-  shortReason,
-  statusFailed,
-  statusWithin,
-  unusable,
-  wholeSeconds,
+  parseRetryAfter,
+  readErrorCode,
+  readErrorReason,
+  readErrorStatus,
+  statusFailure,
+  toWholeSeconds,
+  unusableAnswer,
 } from "./wire/failures.ts";
-export type { Json } from "./wire/json.ts";
 export {
   areCounts,
-  count,
-  firstOf,
+  asCount,
+  asObject,
+  asObjects,
+  asText,
+  asVectors,
+  firstObject,
   isPresent,
-  parsed,
-  parsedValue,
   parseJson,
-  record,
-  records,
-  textOf,
-  vectorsIn,
+  parseObject,
+  parseValue,
 } from "./wire/json.ts";
 export { PlainEvents } from "./wire/plain-events.ts";
-export { callIds, TOOL_CALLS_MAX, toolJson, tooManyCalls } from "./wire/tools.ts";
+export { TOOL_CALLS_MAX, toolCallIds, toolJson, tooManyToolCalls } from "./wire/tools.ts";

@@ -2,7 +2,7 @@
  * Finds what a call asks for and a provider has no word for, so that it is refused by its name and never left out in
  * silence. Names are OpenAI's, since only who speaks its format can ask for such things.
  */
-import type { CallOptions, JsonMembers, Message, ProviderRequest } from "../plugin/chat.ts";
+import type { CallOptions, JsonObject, Message, ProviderRequest } from "../plugin/chat.ts";
 
 /** Names of fields. */
 export type SupportedFields = Pick<ReadonlySet<string>, "has">;
@@ -31,17 +31,17 @@ const HINTS: ReadonlySet<string> = new Set([
 /** The hints that are asked for and not among `taken`, each once: they are left out. @since 0.2 */
 export function droppedHints(
   { options, messages }: ProviderRequest,
-  taken: SupportedFields,
+  supported: SupportedFields,
 ): readonly string[] {
   if (options === undefined) return [];
   const dropped = new Set<string>();
-  const look = (members: JsonMembers | undefined): void => {
+  const look = (members: JsonObject | undefined): void => {
     for (const field in members)
-      if (HINTS.has(field) && !taken.has(field) && !isNothing(members[field])) dropped.add(field);
+      if (HINTS.has(field) && !supported.has(field) && !isNothing(members[field])) dropped.add(field);
   };
   const asked = fieldsAsked(options);
   for (const field in asked)
-    if (asked[field] === true && HINTS.has(field) && !taken.has(field)) dropped.add(field);
+    if (asked[field] === true && HINTS.has(field) && !supported.has(field)) dropped.add(field);
   look(options.extra);
   for (const { extra } of options.tools ?? []) look(extra);
   for (const { content, extra } of messages) {
@@ -57,20 +57,20 @@ export function droppedHints(
  */
 export function firstUnsupportedField(
   { options, messages }: ProviderRequest,
-  taken: SupportedFields,
+  supported: SupportedFields,
 ): string | undefined {
   if (options === undefined) return undefined;
-  if (options.embed !== undefined && !taken.has("input")) return "input";
-  const takes = (field: string): boolean => taken.has(field) || HINTS.has(field);
+  if (options.embed !== undefined && !supported.has("input")) return "input";
+  const takes = (field: string): boolean => supported.has(field) || HINTS.has(field);
   const fields = fieldsAsked(options);
   for (const field in fields) if (fields[field] === true && !takes(field)) return field;
   const { extra = {} } = options;
   for (const field in extra) {
-    const isTaken = takes(field) && (!OF_TOOLS.has(field) || taken.has("custom_tools"));
+    const isTaken = takes(field) && (!OF_TOOLS.has(field) || supported.has("custom_tools"));
     if (!isTaken && !isNothing(extra[field])) return field;
   }
   for (let i = 0; i < messages.length; i++) {
-    const field = unsupportedIn(messages[i], taken);
+    const field = unsupportedIn(messages[i], supported);
     if (field !== undefined) return `messages[${i}].${field}`;
   }
   return undefined;
@@ -95,7 +95,7 @@ function fieldsAsked(options: CallOptions): Readonly<Record<string, boolean>> {
     tools: (options.tools?.length ?? 0) > 0,
     tool_choice: options.toolChoice !== undefined && options.toolChoice !== "auto",
     parallel_tool_calls: options.parallelToolCalls === false,
-    response_format: options.json === true || options.schemaNamed !== undefined,
+    response_format: options.json === true || options.schemaDetails !== undefined,
     dimensions: options.embed?.dimensions !== undefined,
   };
 }
@@ -105,15 +105,17 @@ function isResultName({ role, toolCallId }: Message, field: string): boolean {
   return field === "name" && role === "tool" && toolCallId !== undefined;
 }
 
-function unsupportedIn(message: Message | undefined, taken: SupportedFields): string | undefined {
+function unsupportedIn(message: Message | undefined, supported: SupportedFields): string | undefined {
   if (message === undefined) return undefined;
   for (const field in message.extra)
-    if (!taken.has(field) && !HINTS.has(field) && !isResultName(message, field)) return field;
+    if (!supported.has(field) && !HINTS.has(field) && !isResultName(message, field)) return field;
   if (typeof message.content === "string") return undefined;
   for (const [n, { type, extra }] of message.content.entries()) {
-    const isTaken = (type !== "audio" || taken.has("input_audio")) && (type !== "file" || taken.has("file"));
+    const isTaken =
+      (type !== "audio" || supported.has("input_audio")) && (type !== "file" || supported.has("file"));
     if (!isTaken) return `content[${n}]`;
-    for (const field in extra) if (!taken.has(field) && !HINTS.has(field)) return `content[${n}].${field}`;
+    for (const field in extra)
+      if (!supported.has(field) && !HINTS.has(field)) return `content[${n}].${field}`;
   }
   return undefined;
 }

@@ -18,14 +18,14 @@ export class OverrideTable implements OverrideStore {
     return this.#byKey.has(key) || this.#byKey.size < OVERRIDES_MAX;
   }
 
-  put(override: Override): boolean {
+  set(override: Override): boolean {
     if (!this.hasRoomFor(override.key)) return false;
     this.#byKey.set(override.key, override);
     this.#tell();
     return true;
   }
 
-  drop(key: string): boolean {
+  delete(key: string): boolean {
     const known = this.#byKey.delete(key);
     if (known) this.#tell();
     return known;

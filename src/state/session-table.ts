@@ -6,7 +6,7 @@ import { getHeapStatistics } from "node:v8";
 import { FairShares, type Measure, type Share } from "../base/fair-shares.ts";
 import type { Cancellable, Random } from "../plugin/host.ts";
 import type { Clock, MaybePromise, Message, OpenSession } from "../plugin/index.ts";
-import { charactersOf } from "../plugin/index.ts";
+import { countCharacters } from "../plugin/index.ts";
 import type { SessionStore } from "../plugin/store.ts";
 import { SESSION_WAITERS_MAX } from "../plugin/store.ts";
 import type { SavedSession } from "./change.ts";
@@ -126,7 +126,7 @@ export class SessionTable implements SessionStore {
     const restored = new Conversation(owner, id);
     const messages = [...(before?.messages.slice(dropped, dropped + kept) ?? []), ...session.messages];
     restored.stored = { ...session, expiresUpMs: Math.ceil(expiresUpMs), dropped: 0, kept: 0, messages };
-    restored.characters = charactersOf(messages);
+    restored.characters = countCharacters(messages);
     restored.ttlMs = ttlMs;
     restored.expiresUpMs = expiresUpMs;
     restored.held = false;
@@ -171,7 +171,7 @@ export class SessionTable implements SessionStore {
     return wait(found, ttlMs, caller);
   }
 
-  peekCharacters(owner: string, id: string): number {
+  historyCharacters(owner: string, id: string): number {
     return this.#find(owner, id)?.characters ?? 0;
   }
 
@@ -234,7 +234,7 @@ export class SessionTable implements SessionStore {
     const revision = (before?.revision ?? 0) + 1;
     const stored = { id, owner, ttlMs, ...expiry, revision, dropped: 0, kept: 0, messages: history };
     conversation.stored = stored;
-    conversation.characters = charactersOf(history);
+    conversation.characters = countCharacters(history);
     this.#account(conversation, history);
     this.#makeRoom();
     return this.#recorder?.saved({ ...stored, ...turnOf(before?.messages ?? [], history) });

@@ -205,7 +205,7 @@ async function asInput(subject: Subject, text: string, role: Role): Promise<Outc
   const { delivery } = restoring;
   const numbered = String(restoring.messages[0]?.content);
   if (delivery !== undefined) {
-    const seen = delivery.push(numbered) + delivery.rest();
+    const seen = delivery.push(numbered) + delivery.flush();
     assert.equal(seen, text, `${shown(text)} as input: the client does not get the originals back`);
   }
   return { text: String(x.messages[0]?.content), numbered };

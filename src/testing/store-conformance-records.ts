@@ -14,9 +14,9 @@ export function overridePromises(on: On): void {
     "an override is listed until it is dropped, and the last value put under a key counts",
     async (store) => {
       assert.deepEqual(await store.overrides.list(), []);
-      assert.equal(await store.overrides.put(override("token:p/1", { is_active: false })), true);
-      assert.equal(await store.overrides.put(override("endpoint:p/s", true)), true);
-      assert.equal(await store.overrides.put(override("endpoint:p/s", false)), true);
+      assert.equal(await store.overrides.set(override("token:p/1", { is_active: false })), true);
+      assert.equal(await store.overrides.set(override("endpoint:p/s", true)), true);
+      assert.equal(await store.overrides.set(override("endpoint:p/s", false)), true);
       const byKey = (a: Override, b: Override): number => a.key.localeCompare(b.key);
       const listed = await store.overrides.list();
       assert.ok(listed !== "unavailable");
@@ -24,8 +24,8 @@ export function overridePromises(on: On): void {
         override("endpoint:p/s", false),
         override("token:p/1", { is_active: false }),
       ]);
-      assert.equal(await store.overrides.drop("endpoint:p/s"), true);
-      assert.equal(await store.overrides.drop("endpoint:p/s"), false);
+      assert.equal(await store.overrides.delete("endpoint:p/s"), true);
+      assert.equal(await store.overrides.delete("endpoint:p/s"), false);
       assert.deepEqual(await store.overrides.list(), [override("token:p/1", { is_active: false })]);
     },
   );
@@ -42,11 +42,11 @@ export function overridePromises(on: On): void {
       await run();
       await told;
     };
-    await change(async () => store.overrides.put(override("k", 1)));
-    await change(async () => store.overrides.drop("k"));
+    await change(async () => store.overrides.set(override("k", 1)));
+    await change(async () => store.overrides.delete("k"));
     assert.equal(heard, 2);
     stop();
-    await store.overrides.put(override("k", 2));
+    await store.overrides.set(override("k", 2));
     assert.equal(heard, 2);
   });
 }

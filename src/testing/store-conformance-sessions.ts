@@ -63,7 +63,7 @@ function sessionOfIdPromises(on: On): void {
     const id = await stored(store, turn("1"));
     const owner = await store.sessions.ownerOf(id);
     assert.ok(owner !== undefined);
-    assert.equal((await store.sessions.peekCharacters(owner, id)) > 0, true);
+    assert.equal((await store.sessions.historyCharacters(owner, id)) > 0, true);
     assert.equal(await store.sessions.ownerOf(NO_ID), undefined);
     clock.advance(TTL_MS + 1);
     assert.equal(await store.sessions.ownerOf(id), undefined);
@@ -111,7 +111,7 @@ function sessionPromises(on: On): void {
     (await opened(store, id)).close();
     clock.advance(TTL_MS + 1);
     assert.equal(await store.sessions.open("chat/owner", id, TTL_MS), "missing");
-    assert.equal(await store.sessions.peekCharacters("chat/owner", id), 0);
+    assert.equal(await store.sessions.historyCharacters("chat/owner", id), 0);
   });
 
   on("opening and saving renew the idle time", async (store, clock) => {
@@ -141,9 +141,9 @@ function sessionOwnerPromises(on: On): void {
   on("the characters of a conversation are known without opening it, to its owner", async (store) => {
     const id = await stored(store, turn("12345"));
     const held = await opened(store, id);
-    assert.equal(await store.sessions.peekCharacters("chat/owner", id), 5 + "answer".length);
-    assert.equal(await store.sessions.peekCharacters("chat/stranger", id), 0);
-    assert.equal(await store.sessions.peekCharacters("chat/owner", NO_ID), 0);
+    assert.equal(await store.sessions.historyCharacters("chat/owner", id), 5 + "answer".length);
+    assert.equal(await store.sessions.historyCharacters("chat/stranger", id), 0);
+    assert.equal(await store.sessions.historyCharacters("chat/owner", NO_ID), 0);
     held.close();
   });
 

@@ -6,7 +6,7 @@
 import { guardedHttp } from "../net/guarded-http.ts";
 import type { MetricFamily } from "../plugin/host.ts";
 import type { Exchange, Host, Logger } from "../plugin/index.ts";
-import { charactersOf } from "../plugin/index.ts";
+import { countCharacters } from "../plugin/index.ts";
 import { makeHost } from "../plugins-host/host.ts";
 import { memoryStore } from "../state/memory/memory.ts";
 import { type VirtualClock, virtualClock } from "./virtual-clock.ts";
@@ -98,7 +98,7 @@ export function testExchange(fields: Partial<Exchange> = {}): Exchange {
     body: {},
     stream: false,
     received,
-    receivedCharacters: charactersOf(received),
+    receivedCharacters: countCharacters(received),
     messages: received,
     options: undefined,
     sessionId: undefined,

@@ -187,6 +187,6 @@ export class StreamedAnswer implements HttpHandler, StreamControl {
 /** An event that only opens the answer, or only counts tokens, has none. */
 function hasContent(chunk: ChatChunk | undefined): boolean {
   if (chunk === undefined) return false;
-  if (chunk.text !== "" || chunk.toolCalls !== undefined || chunk.unseen === true) return true;
+  if (chunk.text !== "" || chunk.toolCalls !== undefined || chunk.nativeOnly === true) return true;
   return chunk.finishReason !== undefined;
 }

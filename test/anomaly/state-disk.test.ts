@@ -189,7 +189,7 @@ verifies(
     const refused = await store.admit("refused", claims);
     assert.ok(!refused.admitted && refused.refused === "unavailable");
     assert.equal(await store.sessions.open("o", undefined, 1000), "unavailable");
-    assert.equal(await store.overrides.put(overrideOf("k", true)), false);
+    assert.equal(await store.overrides.set(overrideOf("k", true)), false);
     assert.deepEqual(await store.overrides.list(), []);
     assert.deepEqual(await store.health(), {
       ok: false,
@@ -200,7 +200,7 @@ verifies(
     clock.advance(60_000);
     await settled(40);
     assert.ok((await store.admit("again", claims)).admitted);
-    assert.equal(await store.overrides.put(overrideOf("k", true)), true);
+    assert.equal(await store.overrides.set(overrideOf("k", true)), true);
     const sums = await settledSums(disk.kill());
     assert.deepEqual(sums, [["s", 7 + 2]]);
   },

@@ -88,7 +88,7 @@ async function work(store: StateStore, known: string[]): Promise<void> {
     else if (kind === 8) {
       const value = fraction() < 0.5;
       say("putting", `key-${n % 3}`, String(value));
-      await store.overrides.put(overrideOf(`key-${n % 3}`, value));
+      await store.overrides.set(overrideOf(`key-${n % 3}`, value));
       say("put", `key-${n % 3}`, String(value));
     } else {
       const record = { ...auditRecordOf(n), id: randomUUID() };

@@ -28,7 +28,7 @@ async function layered(t: TestContext) {
   const input = { config, hash: "h", registry, platform, pool, upstream };
   const { overrides } = platform.store;
   const put = (key: string, value: object, replaced: object | null) =>
-    overrides.put({
+    overrides.set({
       key,
       value: { ...value },
       replaced: replaced && { ...replaced },
@@ -78,7 +78,7 @@ test("what the layers hold goes with the last generation that uses it, in whatev
   await put(`revoked:${PROJECT}/web`, { hashes: [hashOf(TOKENS.web)] }, null);
   const second = await layers.again();
   assert.equal(pool.size, alone + 1, "another authenticate");
-  await overrides.drop(`revoked:${PROJECT}/web`);
+  await overrides.delete(`revoked:${PROJECT}/web`);
   const third = await layers.again();
   await second?.compiled.close();
   assert.equal(pool.size, alone);

@@ -7,29 +7,29 @@ import { assertAnswered } from "../spec/kit/client.ts";
 import { endpointEntry } from "../spec/kit/config.ts";
 import { startGateway } from "../spec/kit/gateway.ts";
 
-const because = "it is so";
+const reason = "it is so";
 const all = { temperature: 1.4, topP: 0.3, maxOutputTokens: 5_000 };
 
 test("a setting without a range is left out, one with a range is brought to its nearer end", () => {
   const rules: readonly SettingConstraint[] = [
-    { setting: "top_p", because },
-    { setting: "temperature", range: { min: 0, max: 1 }, because },
-    { setting: "max_output_tokens", range: { min: 8_000, max: 9_000 }, because },
+    { setting: "top_p", reason },
+    { setting: "temperature", range: { min: 0, max: 1 }, reason },
+    { setting: "max_output_tokens", range: { min: 8_000, max: 9_000 }, reason },
   ];
   const { settings, adjustments } = fitSettings(rules, "any", all);
   assert.deepEqual(settings, { temperature: 1, topP: undefined, maxOutputTokens: 8_000 });
   assert.deepEqual(adjustments, [
-    { setting: "top_p", wanted: 0.3, sent: undefined, because },
-    { setting: "temperature", wanted: 1.4, sent: 1, because },
-    { setting: "max_output_tokens", wanted: 5_000, sent: 8_000, because },
+    { setting: "top_p", wanted: 0.3, sent: undefined, reason },
+    { setting: "temperature", wanted: 1.4, sent: 1, reason },
+    { setting: "max_output_tokens", wanted: 5_000, sent: 8_000, reason },
   ]);
 });
 
 test("what is not set, in range or asked of another model is left as it is, object and all", () => {
   const rules: readonly SettingConstraint[] = [
-    { setting: "top_p", because },
-    { setting: "temperature", range: { min: 0, max: 2 }, because },
-    { models: /^other/, setting: "max_output_tokens", because },
+    { setting: "top_p", reason },
+    { setting: "temperature", range: { min: 0, max: 2 }, reason },
+    { models: /^other/, setting: "max_output_tokens", reason },
   ];
   const wanted = { ...all, topP: undefined };
   assert.equal(fitSettings(rules, "this", wanted).settings, wanted);
@@ -38,23 +38,23 @@ test("what is not set, in range or asked of another model is left as it is, obje
 
 test("all rules count in their order, and a setting is told once with the reason of the last", () => {
   const rules: readonly SettingConstraint[] = [
-    { setting: "temperature", range: { min: 0, max: 1.2 }, because: "first" },
-    { setting: "temperature", range: { min: 0, max: 1 }, because: "second" },
-    { setting: "temperature", range: { min: 0, max: 1.1 }, because: "changes nothing" },
+    { setting: "temperature", range: { min: 0, max: 1.2 }, reason: "first" },
+    { setting: "temperature", range: { min: 0, max: 1 }, reason: "second" },
+    { setting: "temperature", range: { min: 0, max: 1.1 }, reason: "changes nothing" },
   ];
   assert.deepEqual(fitSettings(rules, "any", all).adjustments, [
-    { setting: "temperature", wanted: 1.4, sent: 1, because: "second" },
+    { setting: "temperature", wanted: 1.4, sent: 1, reason: "second" },
   ]);
-  const dropped = fitSettings([{ setting: "temperature", because: "gone" }, ...rules], "any", all);
+  const dropped = fitSettings([{ setting: "temperature", reason: "gone" }, ...rules], "any", all);
   assert.deepEqual(dropped.adjustments, [
-    { setting: "temperature", wanted: 1.4, sent: undefined, because: "gone" },
+    { setting: "temperature", wanted: 1.4, sent: undefined, reason: "gone" },
   ]);
 });
 
 test("`beside` looks at what is wanted, whatever has become of it", () => {
   const rules: readonly SettingConstraint[] = [
-    { setting: "temperature", because },
-    { setting: "top_p", beside: "temperature", because },
+    { setting: "temperature", reason },
+    { setting: "top_p", conflictsWith: "temperature", reason },
   ];
   assert.deepEqual(fitSettings(rules, "any", all).settings, {
     ...all,
@@ -68,7 +68,7 @@ test("`beside` looks at what is wanted, whatever has become of it", () => {
 test("a pattern with the flag g or y matches every time", () => {
   for (const models of [/mini/g, /o4/y]) {
     for (let n = 0; n < 3; n += 1) {
-      const { settings } = fitSettings([{ models, setting: "temperature", because }], "o4-mini", all);
+      const { settings } = fitSettings([{ models, setting: "temperature", reason }], "o4-mini", all);
       assert.equal(settings.temperature, undefined);
     }
   }
@@ -76,11 +76,11 @@ test("a pattern with the flag g or y matches every time", () => {
 
 test("an adjustment in words names the setting, what is sent and why", () => {
   const [clamped] = fitSettings(
-    [{ setting: "temperature", range: { min: 0, max: 1 }, because }],
+    [{ setting: "temperature", range: { min: 0, max: 1 }, reason }],
     "m",
     all,
   ).adjustments;
-  const [dropped] = fitSettings([{ setting: "top_p", because }], "m", all).adjustments;
+  const [dropped] = fitSettings([{ setting: "top_p", reason }], "m", all).adjustments;
   assert.ok(clamped && dropped);
   assert.equal(adjustmentText(clamped, "model m"), "temperature 1.4 is sent as 1 to model m: it is so");
   assert.equal(adjustmentText(dropped, "model m"), "top_p 0.3 is not sent to model m: it is so");
@@ -94,8 +94,8 @@ const PICKY = `export default {
   defaultBaseUrl: "picky://here", needsApiKey: false,
   schema: { type: "object", additionalProperties: false, properties: { max: { type: "number", default: 1 } } },
   constraints: ({ max }) => [
-    { models: /^calm/, setting: "temperature", range: { min: 0, max }, because: "calm models stay calm" },
-    { models: /^stern/, setting: "temperature", because: "stern models choose it themselves" },
+    { models: /^calm/, setting: "temperature", range: { min: 0, max }, reason: "calm models stay calm" },
+    { models: /^stern/, setting: "temperature", reason: "stern models choose it themselves" },
   ],
   setup: () => ({
     complete: ({ temperature, maxOutputTokens, model }) => ({ id: "p-1", model,

@@ -6,13 +6,13 @@ import type { SettingConstraint } from "../../src/provider-kit/index.ts";
 import { brief, folderOf, loadPlugins, projectOf } from "./kit.ts";
 
 const REFUSALS: readonly SettingConstraint[] = [
-  { models: /^calm/, setting: "temperature", range: { min: 0, max: 1 }, because: "calm models stay calm" },
-  { models: /^stern/, setting: "temperature", because: "stern models choose it themselves" },
+  { models: /^calm/, setting: "temperature", range: { min: 0, max: 1 }, reason: "calm models stay calm" },
+  { models: /^stern/, setting: "temperature", reason: "stern models choose it themselves" },
   {
     models: /^short/,
     setting: "max_output_tokens",
     range: { min: 1, max: 2048 },
-    because: "they stop there",
+    reason: "they stop there",
   },
 ];
 
@@ -133,7 +133,7 @@ test("a model or setting that stands for a reference not given is not judged", a
       - { name: A, provider: vendor, model: "\${env:MODEL}", credential: main, temperature: 1 }
       - { name: B, provider: vendor, model: stern-1, credential: main, temperature: "\${env:WARMTH}" }
 `);
-  const everything = pluginsWith(() => [{ setting: "temperature", because: "all refuse it" }]);
+  const everything = pluginsWith(() => [{ setting: "temperature", reason: "all refuse it" }]);
   const folder = folderOf(t, { "gateway.config.yaml": text });
   const { errors, warnings } = await folder.load({ env: {}, secrets: "skip" }, everything);
   assert.deepEqual(errors.map(brief), []);

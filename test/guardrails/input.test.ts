@@ -160,7 +160,7 @@ test("tool definitions, schemas and all other members of a request are judged, d
     "parameter name": { tools: [{ name: "a", parameters: { properties: { [word]: {} } } }] },
     "tool choice": { toolChoice: { name: word } },
     "response schema": { responseSchema: { properties: { b: { const: word } } } },
-    "response schema's name": { responseSchema: {}, schemaNamed: { name: word } },
+    "response schema's name": { responseSchema: {}, schemaDetails: { name: word } },
     stop: { stop: [word] },
     user: { user: word },
     functions: { extra: { functions: [{ name: "f", description: word }] } },

@@ -14,7 +14,7 @@ function mask(x: Exchange, ...pairs: readonly (readonly [original: string, mask:
 
 function delivered(x: Exchange, pieces: readonly string[], call?: number): string {
   const out = pieces.map((piece) => x.delivery?.push(piece, call) ?? piece).join("");
-  return out + (x.delivery?.rest(call) ?? "");
+  return out + (x.delivery?.flush(call) ?? "");
 }
 
 test("masks are numbered by kind, and one original has one mask", () => {

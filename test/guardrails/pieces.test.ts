@@ -8,7 +8,7 @@ import promptInjection from "../../plugins/prompt-injection/index.ts";
 import { edited } from "../../src/guardrails/edits.ts";
 import { judge, verdictOn } from "../../src/guardrails/judge.ts";
 import { Failure, type GuardContext } from "../../src/guardrails/verdict.ts";
-import type { Clock, Guardrail, MaybePromise, TextAbout, Verdict } from "../../src/plugin/index.ts";
+import type { Clock, Guardrail, MaybePromise, TextContext, Verdict } from "../../src/plugin/index.ts";
 import { isGatewayError, isPromise, replace } from "../../src/plugin/index.ts";
 import { testExchange, testHost } from "../../src/testing/test-host.ts";
 
@@ -17,7 +17,7 @@ function contextOf(guardrail: Guardrail, clock: Clock = testHost().clock, timeou
   return { name: "guard", guardrail, use, clock, log: testHost().log };
 }
 
-function aboutOf(text: string): TextAbout {
+function aboutOf(text: string): TextContext {
   const exchange = testExchange();
   return { side: "input", role: "user", totalCharacters: text.length, partial: false, exchange };
 }

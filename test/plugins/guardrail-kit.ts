@@ -1,10 +1,10 @@
 /** Puts texts to a guardrail outside any gateway: what tests of guardrails share. Knows no guardrail by name. */
 
-import type { Guardrail, Host, TextAbout, Verdict } from "sluice/plugin";
+import type { Guardrail, Host, TextContext, Verdict } from "sluice/plugin";
 import type { GuardrailPlugin } from "../../src/plugin/contract.ts";
 
 /** Only what is not the default of a user's single message. */
-export type About = Partial<Omit<TextAbout, "exchange">>;
+export type About = Partial<Omit<TextContext, "exchange">>;
 
 export interface Judge {
   readonly guardrail: Guardrail;
@@ -27,7 +27,7 @@ export function judgeOf<C>(plugin: GuardrailPlugin<C>, options: C): Judge {
       partial: false,
       ...about,
       // See above: nothing reads it.
-      exchange: {} as TextAbout["exchange"],
+      exchange: {} as TextContext["exchange"],
     }) as Verdict;
   return {
     guardrail,

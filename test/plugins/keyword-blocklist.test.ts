@@ -185,7 +185,7 @@ test("patterns that no expression engine of another kind would survive take line
 test("options that look for nothing, and patterns that cannot be run, are faults", () => {
   const place = { on: ["input"] } as const;
   const faults = (patterns: Record<string, string>) =>
-    keywordBlocklist.faults?.({ patterns }, place).map(({ message }) => message);
+    keywordBlocklist.validateOptions?.({ patterns }, place).map(({ message }) => message);
   assert.deepEqual(faults({ fine: "a+" }), []);
   assert.match(faults({})?.[0] ?? "", /looks for nothing/);
   assert.match(faults({ ahead: "a(?=b)" })?.[0] ?? "", /pattern `ahead`: .*invalid/);

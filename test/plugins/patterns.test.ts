@@ -48,8 +48,8 @@ test("hundreds of matches in a row are masked, every one of them", () => {
 
 test("options that cannot be used are faults", () => {
   const place = { on: ["input"] } as const;
-  const faults = (options: Parameters<NonNullable<typeof patterns.faults>>[0]) =>
-    patterns.faults?.(options, place).map(({ message }) => message) ?? [];
+  const faults = (options: Parameters<NonNullable<typeof patterns.validateOptions>>[0]) =>
+    patterns.validateOptions?.(options, place).map(({ message }) => message) ?? [];
   assert.deepEqual(faults({ patterns: TICKET, mode: "mask", replacement: "x" }), []);
   assert.match(faults({ patterns: { ahead: "a(?=b)" } })[0] ?? "", /pattern `ahead`/);
   assert.match(faults({ patterns: { empty: "a*" } })[0] ?? "", /matches the empty text/);

@@ -199,7 +199,7 @@ test("regions: their national numbers are found without words, those of others o
     "2024 12345, 12 345 678, 030 12345678 times",
   );
   assert.equal(judgeOf(pii, { mode: "mask", regions: ["US"] }).masked("415 555 0134"), "[PHONE]");
-  const [fault] = pii.faults?.({ regions: ["DE", "XX"] }, { on: ["input"] }) ?? [];
+  const [fault] = pii.validateOptions?.({ regions: ["DE", "XX"] }, { on: ["input"] }) ?? [];
   assert.deepEqual([fault?.option, fault?.message], ["regions", "XX: not a region with a numbering plan"]);
 });
 

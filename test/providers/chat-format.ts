@@ -77,11 +77,11 @@ export function streamOf(format: WireFormat, events: readonly unknown[]): Stream
 }
 
 /** Text, reason, the provider's own word for it, and whether the event passes as it came. */
-export const brief = ({ text, finishReason, providerFinishReason, raw }: ChatChunk): unknown[] => [
+export const brief = ({ text, finishReason, providerFinishReason, native }: ChatChunk): unknown[] => [
   text,
   finishReason,
   providerFinishReason,
-  raw !== undefined,
+  native !== undefined,
 ];
 
 /** Why a text with an error status failed, as people are told. */

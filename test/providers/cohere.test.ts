@@ -74,8 +74,8 @@ test("settings go out under Cohere's names", () => {
 
 test("settings outside of Cohere's ranges are brought into them", () => {
   assert.deepEqual(cohere.constraints, [
-    { setting: "temperature", range: { min: 0, max: 1 }, because: "Cohere takes 0 to 1" },
-    { setting: "top_p", range: { min: 0.01, max: 0.99 }, because: "Cohere takes 0.01 to 0.99" },
+    { setting: "temperature", range: { min: 0, max: 1 }, reason: "Cohere takes 0 to 1" },
+    { setting: "top_p", range: { min: 0.01, max: 0.99 }, reason: "Cohere takes 0.01 to 0.99" },
   ]);
 });
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
-import { addedTokens, mediaTokens } from "../../src/provider-kit/index.ts";
+import { estimateAddedTokens, estimateMediaTokens } from "../../src/provider-kit/index.ts";
 import { measure, RECORDINGS, summary, table } from "./estimated-usage.ts";
 
 /** The recordings are not part of the repository: without them there is nothing to play. */
@@ -27,14 +27,14 @@ recordedTest("estimates are within 30 % of what vendors counted, in sum and in t
 });
 
 test("a vendor's chat template counts with its prompts, and an image of unknown size as half of the largest", () => {
-  assert.equal(addedTokens(undefined, "mistral"), 17);
-  assert.equal(addedTokens({ tools: [{ name: "tide" }] }, "anthropic"), 7 + 340);
+  assert.equal(estimateAddedTokens(undefined, "mistral"), 17);
+  assert.equal(estimateAddedTokens({ tools: [{ name: "tide" }] }, "anthropic"), 7 + 340);
   // By its rule alone: four characters are a token.
-  assert.equal(addedTokens(undefined, "openai"), 0);
+  assert.equal(estimateAddedTokens(undefined, "openai"), 0);
   const image = { type: "image", url: "https://pictures.example/1.png", detail: undefined } as const;
   const low = { ...image, detail: "low" } as const;
   const tokens = (part: typeof image | typeof low, measure: "most" | "usual"): number =>
-    mediaTokens([{ role: "user", content: [part] }], "openai", measure);
+    estimateMediaTokens([{ role: "user", content: [part] }], "openai", measure);
   // 85, and 170 for each of eight tiles.
   assert.deepEqual([tokens(image, "most"), tokens(image, "usual")], [1_445, 723]);
   assert.deepEqual([tokens(low, "most"), tokens(low, "usual")], [85, 85]);

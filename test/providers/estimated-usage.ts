@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { parsedValue } from "../../src/provider-kit/index.ts";
+import { parseValue } from "../../src/provider-kit/index.ts";
 import { fakeUpstream } from "../../src/testing/fake-upstream.ts";
 import { at } from "../spec/kit/at.ts";
 import { PROVIDER_KEY } from "../spec/kit/config.ts";
@@ -111,7 +111,7 @@ export async function measure(t: Closer): Promise<readonly Measured[]> {
     const ask = { ...one.request, model: one.provider };
     if (!one.streams) return at((await g.ask(ask)).json, "usage");
     const events = await (await g.asStream({ ...ask, stream_options: { include_usage: true } })).rest();
-    const usages = events.map((event) => at(typeof event === "string" ? parsedValue(event) : event, "usage"));
+    const usages = events.map((event) => at(typeof event === "string" ? parseValue(event) : event, "usage"));
     return usages.findLast((usage) => Object(usage) === usage);
   };
   const measured: Measured[] = [];

@@ -65,7 +65,7 @@ test("a whole call in one event passes as it came", () => {
   assert.deepEqual(chunks[0]?.toolCalls, [
     { index: 0, id: "ab12cd34e", name: "boil", arguments: '{"ml":250}' },
   ]);
-  assert.notEqual(chunks[0]?.raw, undefined);
+  assert.notEqual(chunks[0]?.native, undefined);
   assert.equal(chunks[1]?.finishReason, "tool_calls");
 });
 

@@ -71,7 +71,7 @@ test("ids of tool calls have nine letters and digits, the same for the call and 
 
 test("a temperature over Mistral's range is brought into it", () => {
   assert.deepEqual(mistral.constraints, [
-    { setting: "temperature", range: { min: 0, max: 1 }, because: "Mistral takes 0 to 1" },
+    { setting: "temperature", range: { min: 0, max: 1 }, reason: "Mistral takes 0 to 1" },
   ]);
 });
 

@@ -158,9 +158,9 @@ test("a dialect changes what it names, and nothing else", async () => {
     openAiChat(countingHost(), {
       path: "/v2/talk?version=3",
       headers: { "x-tea": "green" },
-      members: { leaf: "whole", cup: undefined, ml: 100 },
-      streamMembers: { stream: true },
-      model: (name) => (name === "tea-2" ? { members: { ml: 250 }, membersWithTools: { ml: 500 } } : {}),
+      fields: { leaf: "whole", cup: undefined, ml: 100 },
+      streamFields: { stream: true },
+      model: (name) => (name === "tea-2" ? { fields: { ml: 250 }, fieldsWithTools: { ml: 500 } } : {}),
     }),
   );
   const { url, method, headers } = dialect.encode(requestFor("tea-1"), CREDENTIAL, false);
@@ -272,7 +272,7 @@ test("chunks that may go out unchanged keep the provider's text, the others do n
     ["", "stop", undefined, false],
     ["", undefined, undefined, false],
   ]);
-  assert.equal(chunks[1]?.raw, text);
+  assert.equal(chunks[1]?.native, text);
   assert.equal(chunks[4]?.usage?.totalTokens, 3);
   assert.equal(complete, true);
 });
@@ -356,7 +356,7 @@ test("events that repeat their shape give the same as events read one by one", (
   ];
   const events = [...plain, ...plain].map((content) => event({ content }));
   const facts = (sequence: readonly unknown[]): unknown[] =>
-    streamOf(format, sequence).chunks.map(({ text, usage, raw }) => [text, usage, raw]);
+    streamOf(format, sequence).chunks.map(({ text, usage, native }) => [text, usage, native]);
   for (const sequence of [events, [...events, ...tricky], [...tricky, ...events]]) {
     assert.deepEqual(
       facts(sequence),

@@ -38,7 +38,7 @@ async function put(lists: readonly (readonly object[])[]): Promise<Put> {
       calls[index] = { ...known, arguments: known.arguments + text };
     }
   }
-  return { calls, raw: told.map(({ raw }) => raw !== undefined) };
+  return { calls, raw: told.map(({ native }) => native !== undefined) };
 }
 
 const boil = (id: string, text = WATER): ToolCall => ({ id, name: "boil", arguments: text });

@@ -6,7 +6,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { parsedValue } from "../../src/provider-kit/index.ts";
+import { parseValue } from "../../src/provider-kit/index.ts";
 import {
   cutAnswer,
   type FakeUpstream,
@@ -152,7 +152,7 @@ async function factsOf({ call, stream }: Harness, { provider, streams }: Recordi
     const opened = await stream(ask, { slug: provider });
     const events = await opened.rest();
     if (opened.status === 200) return streamedFacts(events);
-    return refused(opened.status, parsedValue(opened.remainder));
+    return refused(opened.status, parseValue(opened.remainder));
   }
   const { status, json } = await call(ask, { slug: provider });
   if (status !== 200) return refused(status, json);
@@ -271,7 +271,7 @@ function parsed(value: unknown): unknown {
   if (typeof value !== "string") return value;
   if (value === "" || value === "null") return {};
   // Arguments that are not JSON differ from every expectation.
-  return parsedValue(value) ?? { notJson: value };
+  return parseValue(value) ?? { notJson: value };
 }
 
 function messageOf(error: unknown): string {

@@ -63,7 +63,7 @@ export function hostWith(clock: Clock): Host & { readonly warnings: LoggedWarnin
     },
     random: { uuid: () => "22222222-2222-4222-8222-222222222222", fraction: () => 0.5 },
     schemas: { compile: nothing },
-    sessions: { open: nothing, peekCharacters: nothing, delete: nothing },
+    sessions: { open: nothing, historyCharacters: nothing, delete: nothing },
     metrics: { counter: nothing, histogram: nothing, gauge: () => ({ series: () => () => undefined }) },
     requestLog: { enabled: false, write: nothing },
     redact: nothing,

@@ -35,7 +35,7 @@ test("Together is asked in its own words", async () => {
 
 test("a temperature over Together's range is brought into it", () => {
   assert.deepEqual(together.constraints, [
-    { setting: "temperature", range: { min: 0, max: 1 }, because: "Together takes 0 to 1" },
+    { setting: "temperature", range: { min: 0, max: 1 }, reason: "Together takes 0 to 1" },
   ]);
 });
 
@@ -65,7 +65,7 @@ test("a stream's texts count once, and its usage comes with its end", () => {
     [" ready", undefined, undefined, true],
     ["", "stop", "eos", false],
   ]);
-  assert.equal(chunks[0]?.raw, events[0]);
+  assert.equal(chunks[0]?.native, events[0]);
   assert.equal(chunks[3]?.usage?.totalTokens, 7);
   assert.equal(complete, true);
 });

@@ -183,8 +183,8 @@ export class StoreSimulation {
     const key = `key-${Math.floor(this.#fraction() * 3)}`;
     const value = this.#chance(0.5);
     if (this.#chance(0.7)) {
-      if (await this.#store.overrides.put(overrideOf(key, value))) this.#overrides.set(key, value);
-    } else if (await this.#store.overrides.drop(key)) this.#overrides.delete(key);
+      if (await this.#store.overrides.set(overrideOf(key, value))) this.#overrides.set(key, value);
+    } else if (await this.#store.overrides.delete(key)) this.#overrides.delete(key);
     this.#auditRecords += 1;
     await this.#store.audit.append([auditRecordOf(this.#auditRecords)]);
   }

@@ -71,8 +71,8 @@ test("a session is deleted for a client that has left, by a store that answers l
     setup() { return { driver: "late", admit: () => ({ admitted: true, reservation: undefined }), renew() {}, settle() {},
       release() {}, spending: () => ({ settledNanoUsd: 0, reservedNanoUsd: 0 }), sums: () => [],
       health: () => ({ ok: true, detail: "" }), close() {},
-      sessions: { open: () => "unavailable", peekCharacters: () => 0, delete: () => true, ownerOf: late },
-      overrides: { list: () => [], put: () => true, drop: () => false, watch: () => () => {} },
+      sessions: { open: () => "unavailable", historyCharacters: () => 0, delete: () => true, ownerOf: late },
+      overrides: { list: () => [], set: () => true, delete: () => false, watch: () => () => {} },
       audit: { append() {}, query: () => [] } }; } };`;
   const g = await startGateway(t, {
     files: { "late.js": module },

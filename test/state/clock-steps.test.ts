@@ -80,10 +80,10 @@ test("a conversation lives as long as it was told to, whatever the date is set t
     session.close();
     clock.step(DAY_MS);
     clock.advance(MINUTE_MS - 1);
-    assert.equal(await store.sessions.peekCharacters("owner/", session.id), 5, driver);
+    assert.equal(await store.sessions.historyCharacters("owner/", session.id), 5, driver);
     clock.step(-2 * DAY_MS);
     clock.advance(2);
-    assert.equal(await store.sessions.peekCharacters("owner/", session.id), 0, driver);
+    assert.equal(await store.sessions.historyCharacters("owner/", session.id), 0, driver);
   });
 });
 

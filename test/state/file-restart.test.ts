@@ -364,7 +364,7 @@ test("conversations come back with the one used least recently first to go, and 
   }
   await store.sessions.delete("o", ids[2] ?? "");
   const next = await openOn(disk.kill(), { maxSessions: 1 });
-  const answers = await Promise.all(ids.map((id) => next.sessions.peekCharacters("o", id)));
+  const answers = await Promise.all(ids.map((id) => next.sessions.historyCharacters("o", id)));
   assert.deepEqual(answers, [0, 0, 0, 1]);
 });
 

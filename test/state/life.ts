@@ -66,7 +66,7 @@ const say =
 const put =
   (key: string, value: boolean): Step =>
   ({ store }) =>
-    void store.overrides.put(overrideOf(key, value));
+    void store.overrides.set(overrideOf(key, value));
 
 const audit =
   (n: number): Step =>
@@ -84,7 +84,7 @@ export const STEPS: readonly Step[] = [
   say("again"),
   release("call-3"),
   settle("call-2", 450),
-  ({ store }) => void store.overrides.drop("token:p/1"),
+  ({ store }) => void store.overrides.delete("token:p/1"),
   put("endpoint:p/s", false),
   admit("call-4", 40),
   say("a third time"),

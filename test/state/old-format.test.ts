@@ -53,7 +53,7 @@ test("a folder of version 0.1 opens, and what it held is written on in this vers
     await settled();
     assert.deepEqual(await store.health(), { ok: true, detail: "on file" }, start);
     assert.equal((await store.spending("budget", MAY)).settledNanoUsd, 810, "with the call that was cut off");
-    assert.equal(await store.sessions.peekCharacters("chat/owner", SESSION), "helloagain".length);
+    assert.equal(await store.sessions.historyCharacters("chat/owner", SESSION), "helloagain".length);
     assert.deepEqual(await store.overrides.list(), [overrideOf("token:p/1", true)]);
     assert.deepEqual(
       (await store.audit.query({ limit: 9 })).map(({ target }) => target),

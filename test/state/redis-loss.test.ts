@@ -131,9 +131,9 @@ redis.test(
       await withStore({ onDataLoss }, async ({ store, another }) => {
         const override = { key: "token:1", value: false, replaced: true, actor: "ops", setAtMs: 1 };
         const later = { ...override, key: "token:2" };
-        assert.equal(await store.overrides.put(override), true);
+        assert.equal(await store.overrides.set(override), true);
         assert.deepEqual(await store.overrides.list(), [override]);
-        assert.equal(await store.overrides.put(later), true);
+        assert.equal(await store.overrides.set(later), true);
         await ask(redis.server, "FLUSHALL");
         await store.admit("call", [spend("sum", 50)]);
         assert.deepEqual(await listed(store), [override, later]);

@@ -230,7 +230,7 @@ redis.test("who waits for a conversation when the server is lost is told so", ()
     const session = await store.sessions.open("owner", undefined, TTL_MS);
     assert.ok(typeof session === "object");
     const waiting = store.sessions.open("owner", session.id, TTL_MS);
-    await store.sessions.peekCharacters("owner", session.id);
+    await store.sessions.historyCharacters("owner", session.id);
     const back = log.next("redis is back");
     await redis.server.kill();
     assert.equal(await waiting, "unavailable");
@@ -244,14 +244,14 @@ redis.test("who waits for a conversation when the server is lost is told so", ()
 redis.test("what was revoked stays revoked, and audit records wait, while the server is lost", () =>
   throughProxy({}, async (store, log, proxy) => {
     const override = { key: "token:1", value: false, replaced: true, actor: "ops", setAtMs: 1 };
-    assert.equal(await store.overrides.put(override), true);
+    assert.equal(await store.overrides.set(override), true);
     assert.deepEqual(await store.overrides.list(), [override]);
     const back = log.next("redis is back");
     cutOnce(proxy);
     await store.audit.append([auditRecord(1)]);
     await store.audit.append([auditRecord(2)]);
     assert.deepEqual(await store.overrides.list(), [override]);
-    assert.equal(await store.overrides.put({ ...override, key: "token:2" }), false);
+    assert.equal(await store.overrides.set({ ...override, key: "token:2" }), false);
     await back;
     assert.deepEqual(await store.audit.query({ limit: 9 }), [auditRecord(2), auditRecord(1)]);
   }),
@@ -260,7 +260,7 @@ redis.test("what was revoked stays revoked, and audit records wait, while the se
 redis.test("a list of overrides that could not be read is told of when the server is back", () =>
   throughProxy({}, async (store, _log, proxy) => {
     const override = { key: "token:1", value: false, replaced: true, actor: "ops", setAtMs: 1 };
-    assert.equal(await store.overrides.put(override), true);
+    assert.equal(await store.overrides.set(override), true);
     const read = new Promise((resolve) => {
       store.overrides.watch(async () => {
         const listed = await store.overrides.list();

@@ -94,7 +94,7 @@ redis.test("what a replica killed midway held is free when its leases have run o
 
       assert.equal((await store.admit("early", [spend("sum", 1, 500)])).admitted, false);
       const waiting = store.sessions.open("owner", session, TTL_MS);
-      await store.sessions.peekCharacters("owner", session);
+      await store.sessions.historyCharacters("owner", session);
       clock.advance(LEASE_MS + 1);
       // 5 calls at 100 nano-dollars each, whose input estimates of 25 stay.
       assert.equal((await store.admit("late", [spend("sum", 375, 500)])).admitted, true);
@@ -121,7 +121,7 @@ redis.test("an override that one replica sets is heard by all, once each, withou
       return { first, times: () => times };
     });
     const override = { key: "k", value: 1, replaced: null, actor: "ops", setAtMs: 0 };
-    assert.equal(await stores[0]?.overrides.put(override), true);
+    assert.equal(await stores[0]?.overrides.set(override), true);
     await Promise.all(heard.map(({ first }) => first));
     for (const store of stores) assert.deepEqual(await store.overrides.list(), [override]);
     assert.deepEqual(
@@ -178,7 +178,7 @@ redis.test("a conversation has one holder over all replicas, and those who wait 
     for (let call = 0; call < 7; call += 1) {
       uses.push(use(call));
       // So that the order in which they come is that of the server.
-      await one(stores, call).sessions.peekCharacters("owner", id);
+      await one(stores, call).sessions.historyCharacters("owner", id);
     }
     await Promise.all(uses);
     assert.deepEqual(order, [0, 1, 2, 3, 4, 5, 6]);
@@ -196,11 +196,11 @@ redis.test("so many calls may wait over all replicas together, and one that give
     const waiting = Array.from({ length: SESSION_WAITERS_MAX - 1 }, (_, call) =>
       opened(one(stores, call), holder.id),
     );
-    for (const store of stores) await store.sessions.peekCharacters("owner", holder.id);
+    for (const store of stores) await store.sessions.historyCharacters("owner", holder.id);
     assert.equal(await one(stores, 1).sessions.open("owner", holder.id, TTL_MS), "busy");
     giveUp();
     assert.equal(await leaving, "busy");
-    await one(stores, 2).sessions.peekCharacters("owner", holder.id);
+    await one(stores, 2).sessions.historyCharacters("owner", holder.id);
     const last = opened(one(stores, 1), holder.id);
     holder.close();
     await Promise.all([...waiting, last].map((session) => session.then((held) => held.close())));
@@ -218,7 +218,7 @@ redis.test("beyond its bound the conversations used least recently go, and none 
         ids.push(await stored(one(stores, n)));
       }
       const characters = await Promise.all(
-        [held.id, ...ids].map((id) => one(stores, 1).sessions.peekCharacters("owner", id)),
+        [held.id, ...ids].map((id) => one(stores, 1).sessions.historyCharacters("owner", id)),
       );
       assert.deepEqual(
         characters.map((count) => count > 0),
@@ -257,6 +257,6 @@ async function stored(store: StateStore): Promise<string> {
   const session = await opened(store);
   await session.save([{ role: "user", content: "begin" }]);
   session.close();
-  await store.sessions.peekCharacters("owner", session.id);
+  await store.sessions.historyCharacters("owner", session.id);
   return session.id;
 }

@@ -26,7 +26,7 @@ function storeFor(table: SessionTable, project: string, characters: number): str
 }
 
 function keptOf(table: SessionTable, project: string, ids: readonly string[]): number {
-  return ids.filter((id) => table.peekCharacters(`chat/${project}/slug/7`, id) > 0).length;
+  return ids.filter((id) => table.historyCharacters(`chat/${project}/slug/7`, id) > 0).length;
 }
 
 /** Only for conversations that nobody holds: the table then answers at once. */

@@ -132,7 +132,7 @@ test("verify tells where a file is damaged and what is lost; repair keeps what i
   const store = await openFileStore({ directory });
   assert.deepEqual(await store.overrides.list(), []);
   assert.equal((await store.spending("token", "2026-05")).settledNanoUsd, 1160);
-  assert.equal((await store.sessions.peekCharacters("chat/owner", sessionId)) > 0, true);
+  assert.equal((await store.sessions.historyCharacters("chat/owner", sessionId)) > 0, true);
   await store.close();
 });
 

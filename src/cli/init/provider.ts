@@ -26,7 +26,7 @@ export default defineProvider<Options>({
   },
   examples: [{ region: "eu" }],
   // What the vendor does its own way goes into the second argument; providers/README.md has the rest.
-  setup: ({ region }, host) => openAiChat(host, { members: { region } }),
+  setup: ({ region }, host) => openAiChat(host, { fields: { region } }),
 });
 `,
   test: ({

@@ -156,7 +156,7 @@ function sessionsIn(clock: Clock, newId: () => string, max: number): StateStore[
         close: () => void open.delete(key),
       };
     },
-    peekCharacters: (owner, id) => JSON.stringify(found(\`\${owner} \${id}\`)?.history ?? "").length - 2,
+    historyCharacters: (owner, id) => JSON.stringify(found(\`\${owner} \${id}\`)?.history ?? "").length - 2,
     delete: (owner, id) => kept.delete(\`\${owner} \${id}\`),
     ownerOf: (id) => [...kept.keys()].find((key) => key.endsWith(\` \${id}\`))?.slice(0, -1 - id.length),
   };
@@ -172,12 +172,12 @@ function recordsIn(): Pick<StateStore, "overrides" | "audit"> {
   return {
     overrides: {
       list: () => [...overrides.values()],
-      put(override) {
+      set(override) {
         overrides.set(override.key, override);
         changed();
         return true;
       },
-      drop(key) {
+      delete(key) {
         const was = overrides.delete(key);
         if (was) changed();
         return was;

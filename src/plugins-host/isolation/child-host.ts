@@ -112,7 +112,7 @@ export function childHost(plugin: string, line: HostLine, schemas: Host["schemas
     random: { uuid: () => randomUUID(), fraction: () => Math.random() },
     schemas,
     // Conversations are held by calls, which stay in the gateway.
-    sessions: { open: () => "unavailable", peekCharacters: () => 0, delete: () => false },
+    sessions: { open: () => "unavailable", historyCharacters: () => 0, delete: () => false },
     metrics: {
       counter: (name, help, labels) => family({ type: "counter", name, help, labels, buckets: [] }),
       histogram: (name, help, labels, buckets) => family({ type: "histogram", name, help, labels, buckets }),

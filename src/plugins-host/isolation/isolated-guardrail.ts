@@ -4,7 +4,7 @@
  * waits for messages, so that other calls are not affected.
  */
 import type { Timer } from "../../plugin/host.ts";
-import type { Guardrail, Host, TextAbout, Verdict } from "../../plugin/index.ts";
+import type { Guardrail, Host, TextContext, Verdict } from "../../plugin/index.ts";
 import { GuardrailProcess, runningProcesses } from "./guardrail-process.ts";
 import { HostAccess } from "./host-access.ts";
 import { type JudgementLimits, JudgementQueue } from "./judgement-queue.ts";
@@ -77,7 +77,7 @@ class IsolatedGuardrail implements Guardrail {
     });
   }
 
-  judge(text: string, about: TextAbout): Promise<Verdict> {
+  judge(text: string, about: TextContext): Promise<Verdict> {
     if (this.#isClosed || this.#down !== undefined) {
       return Promise.reject(new Error(this.#down ?? "it has been closed"));
     }

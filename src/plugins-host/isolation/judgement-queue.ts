@@ -4,7 +4,7 @@
  */
 
 import type { Timer } from "../../plugin/host.ts";
-import type { Clock, TextAbout, Verdict } from "../../plugin/index.ts";
+import type { Clock, TextContext, Verdict } from "../../plugin/index.ts";
 
 /** Judgements of one guardrail that are open, waiting ones included. */
 const OPEN_MAX = 1000;
@@ -20,7 +20,7 @@ interface Judgement {
   /** Its number with the process that it was handed to. */
   number: number;
   readonly text: string;
-  readonly about: TextAbout;
+  readonly about: TextContext;
   readonly settle: (verdict: Verdict) => void;
   readonly fail: (error: Error) => void;
   /** Of the wait, and then of the judgement. */
@@ -35,7 +35,7 @@ export interface JudgingProcess {
   /** A process is set up. */
   isReady(): boolean;
   /** False: the text is too long for the channel. */
-  judge(number: number, text: string, about: TextAbout): boolean;
+  judge(number: number, text: string, about: TextContext): boolean;
   /** Judgements are open. */
   setBusy(isBusy: boolean): void;
   /** It blocks and must be replaced; `release` follows. */
@@ -67,7 +67,7 @@ export class JudgementQueue {
     this.#process = process;
   }
 
-  add(text: string, about: TextAbout): Promise<Verdict> {
+  add(text: string, about: TextContext): Promise<Verdict> {
     if (this.#waiting.length + this.#handed.size >= OPEN_MAX) {
       return Promise.reject(new Error(`${OPEN_MAX} judgements are open`));
     }

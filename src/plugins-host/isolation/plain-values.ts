@@ -3,7 +3,7 @@
  * everything that belongs to the gateway stay behind.
  */
 import type { RefusalExtras } from "../../plugin/errors.ts";
-import type { Exchange, GatewayError, TextAbout, Verdict } from "../../plugin/index.ts";
+import type { Exchange, GatewayError, TextContext, Verdict } from "../../plugin/index.ts";
 import { isGatewayError, refuse } from "../../plugin/index.ts";
 
 /** The fields of an exchange that an isolated guardrail can read. */
@@ -23,11 +23,11 @@ type PlainExchange = Pick<Exchange, (typeof KEPT)[number]> & {
   readonly token: Pick<Exchange["token"], "id" | "name" | "projectUuid" | "scopes">;
 };
 
-export interface PlainAbout extends Omit<TextAbout, "exchange"> {
+export interface PlainAbout extends Omit<TextContext, "exchange"> {
   readonly exchange: PlainExchange;
 }
 
-export function plainAbout({ exchange, ...about }: TextAbout): PlainAbout {
+export function plainAbout({ exchange, ...about }: TextContext): PlainAbout {
   const { requestId, surface, startedAtMs, method, path, stream, sessionId, project, endpoint } = exchange;
   const { id, name, projectUuid, scopes } = exchange.token;
   const token = { id, name, projectUuid, scopes };
@@ -38,7 +38,7 @@ export function plainAbout({ exchange, ...about }: TextAbout): PlainAbout {
 }
 
 /** In the guardrail's process: reading any other field of the exchange throws an error for the author. */
-export function aboutFrom(plain: PlainAbout): TextAbout {
+export function aboutFrom(plain: PlainAbout): TextContext {
   const exchange = new Proxy(plain.exchange, {
     get(target, key) {
       if (Object.hasOwn(target, key)) return Reflect.get(target, key);

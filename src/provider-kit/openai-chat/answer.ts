@@ -2,11 +2,18 @@
  * Reads whole answers and errors in OpenAI's chat format. Pure, and wary: every field may be missing or of another
  * type.
  */
-import type { Alternative, ChatResult } from "../../plugin/chat.ts";
+import type { Alternative, ChatResult, JsonObject } from "../../plugin/chat.ts";
 import type { ProviderFailure } from "../../plugin/provider.ts";
-import { errorCode, errorWithin, notJson, shortReason, statusWithin, unusable } from "../wire/failures.ts";
-import { isPresent, type Json, parsed, record, records, textOf } from "../wire/json.ts";
-import { tooManyCalls } from "../wire/tools.ts";
+import {
+  embeddedError,
+  invalidJson,
+  readErrorCode,
+  readErrorReason,
+  readErrorStatus,
+  unusableAnswer,
+} from "../wire/failures.ts";
+import { asObject, asObjects, asText, isPresent, parseObject } from "../wire/json.ts";
+import { tooManyToolCalls } from "../wire/tools.ts";
 import { finish, usageIn } from "./finish.ts";
 import { wholeCalls } from "./tool-calls.ts";
 
@@ -16,18 +23,18 @@ export function decodeAnswer(
   newId: () => string,
   native = false,
 ): ChatResult | ProviderFailure {
-  const answer = parsed(text);
-  if (answer === undefined) return notJson("the answer", text);
+  const answer = parseObject(text);
+  if (answer === undefined) return invalidJson("the answer", text);
   const failed = toldIn(answer);
   if (failed !== undefined) return failed;
-  const [first, ...others] = Array.isArray(answer["choices"]) ? answer["choices"].map(record) : [];
+  const [first, ...others] = Array.isArray(answer["choices"]) ? answer["choices"].map(asObject) : [];
   const said = first === undefined ? undefined : saidIn(first, newId);
-  if (said === undefined) return unusable("the answer has no choices");
-  if (said === "too many") return tooManyCalls();
+  if (said === undefined) return unusableAnswer("the answer has no choices");
+  if (said === "too many") return tooManyToolCalls();
   const { content, toolCalls, finishReason, providerFinishReason } = said;
   const result = {
-    id: textOf(answer["id"]),
-    model: textOf(answer["model"]),
+    id: asText(answer["id"]),
+    model: asText(answer["model"]),
     content,
     toolCalls,
     finishReason,
@@ -38,45 +45,45 @@ export function decodeAnswer(
   const more: Alternative[] = [];
   for (const other of others) {
     const alternative = other === undefined ? undefined : saidIn(other, newId);
-    if (alternative === undefined) return unusable("a choice of the answer has no message");
-    if (alternative === "too many") return tooManyCalls();
+    if (alternative === undefined) return unusableAnswer("a choice of the answer has no message");
+    if (alternative === "too many") return tooManyToolCalls();
     more.push(alternative);
   }
   const alternatives = more.length === 0 ? undefined : more;
   return {
     ...result,
-    ...(alternatives !== undefined && { more: alternatives }),
-    raw: { json: answer, content, toolCalls, more: alternatives },
+    ...(alternatives !== undefined && { alternatives: alternatives }),
+    native: { json: answer, content, toolCalls, alternatives: alternatives },
   };
 }
 
 /** What one choice says; undefined: it has no message. */
-function saidIn(choice: Json, newId: () => string): Alternative | "too many" | undefined {
-  const message = record(choice["message"]);
+function saidIn(choice: JsonObject, newId: () => string): Alternative | "too many" | undefined {
+  const message = asObject(choice["message"]);
   if (message === undefined) return undefined;
-  const refusal = textOf(message["refusal"]);
+  const refusal = asText(message["refusal"]);
   const content = answerText(message["content"]) || refusal;
   const toolCalls = wholeCalls(message, newId);
   if (toolCalls === "too many") return toolCalls;
   const seen = { text: content !== "", refusal: refusal !== "", calls: toolCalls !== undefined };
-  return { content, toolCalls, ...finish(textOf(choice["finish_reason"]), seen) };
+  return { content, toolCalls, ...finish(asText(choice["finish_reason"]), seen) };
 }
 
 /** The error that stands where an answer or event should; undefined where none does. */
-export function toldIn(answer: Json): ProviderFailure | undefined {
-  const error = answer["error"] ?? record(answer["x_groq"])?.["error"];
+export function toldIn(answer: JsonObject): ProviderFailure | undefined {
+  const error = answer["error"] ?? asObject(answer["x_groq"])?.["error"];
   if (isPresent(error)) return told(error);
   return answer["object"] === "error" ? told(answer) : undefined;
 }
 
 export function told(error: unknown): ProviderFailure {
-  return errorWithin(shortReason(error), statusWithin(error), errorCode(error));
+  return embeddedError(readErrorReason(error), readErrorStatus(error), readErrorCode(error));
 }
 
 /** A text, or the text among parts: what a model thinks is no part of its answer. */
 export function answerText(content: unknown): string {
   if (typeof content === "string") return content;
   let text = "";
-  for (const part of records(content)) if (part["type"] === "text") text += textOf(part["text"]);
+  for (const part of asObjects(content)) if (part["type"] === "text") text += asText(part["text"]);
   return text;
 }

@@ -1,6 +1,6 @@
 /** What a vendor of OpenAI's chat format does its own way. Whatever is left out is as OpenAI's server has it. */
 
-import type { JsonMembers } from "../../plugin/chat.ts";
+import type { JsonObject } from "../../plugin/chat.ts";
 import type { SupportedFields } from "../unsupported-fields.ts";
 
 export interface ChatDialect {
@@ -9,9 +9,9 @@ export interface ChatDialect {
   /** Beside authorization and content type, names in lower case. Default: none. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent with every call. Default: none. */
-  readonly members?: JsonMembers;
+  readonly fields?: JsonObject;
   /** What asks for a stream. Default `stream: true` and the `stream_options` that ask for usage. */
-  readonly streamMembers?: JsonMembers;
+  readonly streamFields?: JsonObject;
   /** How a model differs. Called once a model. Default: no model does. */
   readonly model?: (name: string) => ChatModelRules;
   /** Default `seed`. */
@@ -20,15 +20,15 @@ export interface ChatDialect {
   readonly requiredToolChoice?: string;
   /** How the id of a tool call is sent back, whoever made it; the same each time. Default: `shortId`. */
   readonly toolCallId?: (id: string) => string;
-  /** What it takes of the fields that only some know, see `beyond`. Default: all but `input`. */
-  readonly taken?: SupportedFields;
+  /** What it takes of the fields that only some know, see `firstUnsupportedField`. Default: all but `input`. */
+  readonly supported?: SupportedFields;
   /** Makes embeddings. Default: it does not. */
   readonly embeddings?: {
     /** Default `dimensions`. */
     readonly dimensionsField?: string;
   };
   /** Statuses on which another target may do better, beside 408, 429 and 5xx. Default: none. */
-  readonly retryable?: readonly number[];
+  readonly retryableStatuses?: readonly number[];
 }
 
 /** How one model differs from others of its vendor. */
@@ -40,7 +40,7 @@ export interface ChatModelRules {
   /** Takes a `response_format` of type `json_schema`; `alone`: not in streams nor beside tools. Default true. */
   readonly responseSchema?: boolean | "alone";
   /** Sent with every call of this model, over the dialect's. Default: none. */
-  readonly members?: JsonMembers;
+  readonly fields?: JsonObject;
   /** Sent with calls that offer tools, over `members`. Default: none. */
-  readonly membersWithTools?: JsonMembers;
+  readonly fieldsWithTools?: JsonObject;
 }

@@ -1,9 +1,9 @@
 /** Embeddings in OpenAI's format: texts out, vectors in. Pure, and wary of what comes back. */
-import type { ChatResult, ProviderRequest } from "../../plugin/chat.ts";
+import type { ChatResult, JsonObject, ProviderRequest } from "../../plugin/chat.ts";
 import { contentText } from "../../plugin/content.ts";
 import type { ProviderFailure } from "../../plugin/provider.ts";
-import { notJson, unusable } from "../wire/failures.ts";
-import { type Json, parsed, record, records, textOf, vectorsIn } from "../wire/json.ts";
+import { invalidJson, unusableAnswer } from "../wire/failures.ts";
+import { asObject, asObjects, asText, asVectors, parseObject } from "../wire/json.ts";
 import { toldIn } from "./answer.ts";
 import { usageIn } from "./finish.ts";
 
@@ -22,27 +22,27 @@ export function encodeEmbeddings(
 
 /** Text of a 2xx answer. */
 export function decodeEmbeddings(text: string): ChatResult | ProviderFailure {
-  const answer = parsed(text);
-  if (answer === undefined) return notJson("the answer", text);
+  const answer = parseObject(text);
+  if (answer === undefined) return invalidJson("the answer", text);
   const failed = toldIn(answer);
   if (failed !== undefined) return failed;
-  const entries = records(answer["data"]);
-  const data: Json[] = [];
+  const entries = asObjects(answer["data"]);
+  const data: JsonObject[] = [];
   // Each says which text it belongs to; where none does, they are in order.
   entries.forEach((entry, n) => {
     const { index } = entry;
     data[typeof index === "number" && index >= 0 && index < entries.length ? index : n] = entry;
   });
   // Array.from reaches holes too: two entries may claim one place.
-  const embeddings = vectorsIn(Array.from(data, (entry: Json | undefined) => entry?.["embedding"]));
-  if (embeddings === undefined) return unusable("the answer has no embeddings");
+  const embeddings = asVectors(Array.from(data, (entry: JsonObject | undefined) => entry?.["embedding"]));
+  if (embeddings === undefined) return unusableAnswer("the answer has no embeddings");
   return {
-    id: textOf(answer["id"]),
-    model: textOf(answer["model"]),
+    id: asText(answer["id"]),
+    model: asText(answer["model"]),
     content: "",
     finishReason: "stop",
-    usage: record(answer["usage"]) === undefined ? undefined : usageIn(answer),
+    usage: asObject(answer["usage"]) === undefined ? undefined : usageIn(answer),
     embeddings,
-    raw: { json: { ...answer, data }, content: "", toolCalls: undefined, more: undefined },
+    native: { json: { ...answer, data }, content: "", toolCalls: undefined, alternatives: undefined },
   };
 }

@@ -7,7 +7,7 @@ import type {
   CallOptions,
   Content,
   ContentPart,
-  JsonMembers,
+  JsonObject,
   JsonSchema,
   Message,
   ProviderRequest,
@@ -15,7 +15,7 @@ import type {
 } from "../../plugin/chat.ts";
 import { contentText } from "../../plugin/content.ts";
 import { droppedHints, firstUnsupportedField, type SupportedFields } from "../unsupported-fields.ts";
-import { record } from "../wire/json.ts";
+import { asObject } from "../wire/json.ts";
 import { toolJson } from "../wire/tools.ts";
 import type { ChatDialect, ChatModelRules } from "./dialect.ts";
 
@@ -26,7 +26,7 @@ const REMEMBERED_PROMPT_CHARACTERS_MAX = 16_384;
 const ALL: SupportedFields = { has: () => true };
 const ALL_OF_CHAT: SupportedFields = { has: (field) => field !== "input" };
 
-const STREAM_MEMBERS: JsonMembers = { stream: true, stream_options: { include_usage: true } };
+const STREAM_MEMBERS: JsonObject = { stream: true, stream_options: { include_usage: true } };
 
 interface KnownModel {
   /** `{"model":"…","messages":[` */
@@ -40,7 +40,7 @@ interface KnownModel {
 }
 
 interface Sent {
-  readonly members: JsonMembers;
+  readonly members: JsonObject;
   readonly json: string;
 }
 
@@ -53,7 +53,7 @@ export class BodyEncoder {
 
   constructor(dialect: ChatDialect) {
     this.#dialect = dialect;
-    this.#streamMembers = membersJson(dialect.streamMembers ?? STREAM_MEMBERS);
+    this.#streamMembers = membersJson(dialect.streamFields ?? STREAM_MEMBERS);
   }
 
   encode(request: ProviderRequest, stream: boolean): string {
@@ -70,8 +70,8 @@ export class BodyEncoder {
     if (maxOutputTokens !== undefined) body += model.maxTokens + maxOutputTokens;
     const tools = options?.tools !== undefined && options.tools.length > 0;
     const alone = !tools && !stream;
-    if (responseSchema !== undefined && options?.schemaNamed !== undefined)
-      body += membersJson({ response_format: formatOf(responseSchema, options.schemaNamed) });
+    if (responseSchema !== undefined && options?.schemaDetails !== undefined)
+      body += membersJson({ response_format: formatOf(responseSchema, options.schemaDetails) });
     else if (isObjectSchema(responseSchema) && takesSchema(model.rules, alone))
       body += this.#responseFormat(responseSchema);
     else if (options?.json === true) body += ',"response_format":{"type":"json_object"}';
@@ -84,30 +84,30 @@ export class BodyEncoder {
 
   /** `asked`: what the caller wants of a stream, beside its usage. */
   #streaming(asked: unknown): string {
-    const options = record(asked);
+    const options = asObject(asked);
     if (options === undefined) return this.#streamMembers;
-    const { streamMembers = STREAM_MEMBERS } = this.#dialect;
-    const stream_options = { ...record(streamMembers["stream_options"]), ...options };
-    return membersJson({ ...streamMembers, stream_options });
+    const { streamFields = STREAM_MEMBERS } = this.#dialect;
+    const stream_options = { ...asObject(streamFields["stream_options"]), ...options };
+    return membersJson({ ...streamFields, stream_options });
   }
 
   /** What asks for nothing may be there all the same, and some vendors refuse it even then. */
-  #taken({ stream_options: _ofStreams, ...extra }: JsonMembers): JsonMembers {
-    const { taken } = this.#dialect;
-    if (taken === undefined) return extra;
-    return Object.fromEntries(Object.entries(extra).filter(([field]) => taken.has(field)));
+  #taken({ stream_options: _ofStreams, ...extra }: JsonObject): JsonObject {
+    const { supported } = this.#dialect;
+    if (supported === undefined) return extra;
+    return Object.fromEntries(Object.entries(extra).filter(([field]) => supported.has(field)));
   }
 
   /** Hints that are left out, see WireFormat. */
   dropped(request: ProviderRequest): readonly string[] {
-    return droppedHints(request, this.#dialect.taken ?? ALL);
+    return droppedHints(request, this.#dialect.supported ?? ALL);
   }
 
   /** Without the members that only others of OpenAI's format take. */
-  #takenOf<T extends { readonly extra?: JsonMembers }>(from: T): T {
-    const { taken } = this.#dialect;
-    if (taken === undefined || from.extra === undefined) return from;
-    const kept = Object.entries(from.extra).filter(([field]) => taken.has(field));
+  #takenOf<T extends { readonly extra?: JsonObject }>(from: T): T {
+    const { supported } = this.#dialect;
+    if (supported === undefined || from.extra === undefined) return from;
+    const kept = Object.entries(from.extra).filter(([field]) => supported.has(field));
     return { ...from, extra: Object.fromEntries(kept) };
   }
 
@@ -117,25 +117,25 @@ export class BodyEncoder {
     const { rules } = this.#model(request.model);
     const field = firstUnsupportedField(
       request,
-      this.#dialect.taken ?? (this.#dialect.embeddings ? ALL : ALL_OF_CHAT),
+      this.#dialect.supported ?? (this.#dialect.embeddings ? ALL : ALL_OF_CHAT),
     );
     if (field !== undefined || options === undefined) return field;
     if (rules.stop === false && options.stop !== undefined) return "stop";
     const alone = !stream && (options.tools?.length ?? 0) === 0;
-    return options.schemaNamed !== undefined && !takesSchema(rules, alone) ? "response_format" : undefined;
+    return options.schemaDetails !== undefined && !takesSchema(rules, alone) ? "response_format" : undefined;
   }
 
   #model(name: string): KnownModel {
     let model = this.#models.get(name);
     if (model === undefined) {
       const rules = this.#dialect.model?.(name) ?? {};
-      const members = { ...this.#dialect.members, ...rules.members };
+      const members = { ...this.#dialect.fields, ...rules.fields };
       model = {
         head: `{"model":${JSON.stringify(name)},"messages":[`,
         rules,
         maxTokens: `,"${rules.maxTokensField ?? "max_tokens"}":`,
         members: sent(members),
-        membersWithTools: sent({ ...members, ...rules.membersWithTools }),
+        membersWithTools: sent({ ...members, ...rules.fieldsWithTools }),
       };
       remember(this.#models, name, model);
     }
@@ -190,7 +190,7 @@ export class BodyEncoder {
       n: options.n,
       frequency_penalty: options.frequencyPenalty,
       presence_penalty: options.presencePenalty,
-      user: this.#dialect.taken?.has("user") === false ? undefined : options.user,
+      user: this.#dialect.supported?.has("user") === false ? undefined : options.user,
     };
     if (stop.length > 0 && rules.stop !== false) members["stop"] = stop;
     // A choice without tools to choose from is refused.
@@ -202,7 +202,7 @@ export class BodyEncoder {
     return membersJson(members);
   }
 
-  #responseFormat(schema: JsonMembers): string {
+  #responseFormat(schema: JsonObject): string {
     let json = this.#schemas.get(schema);
     if (json === undefined) {
       // Not `strict`: that mode refuses schemas which the gateway itself checks without trouble.
@@ -221,7 +221,7 @@ function shortId(id: string): string {
   return id.slice(0, end < 0 ? ID_CHARACTERS_MAX : Math.min(end, ID_CHARACTERS_MAX));
 }
 
-function formatOf(schema: JsonSchema, about: NonNullable<CallOptions["schemaNamed"]>): object {
+function formatOf(schema: JsonSchema, about: NonNullable<CallOptions["schemaDetails"]>): object {
   return { type: "json_schema", json_schema: { ...about, schema } };
 }
 
@@ -229,11 +229,11 @@ function isRefusal(part: ContentPart): boolean {
   return part.type === "text" && part.refusal === true;
 }
 
-function sent(members: JsonMembers): Sent {
+function sent(members: JsonObject): Sent {
   return { members, json: membersJson(members) };
 }
 
-function membersJson(members: JsonMembers): string {
+function membersJson(members: JsonObject): string {
   const json = JSON.stringify(members).slice(1, -1);
   return json === "" ? "" : `,${json}`;
 }

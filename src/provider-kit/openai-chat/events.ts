@@ -1,17 +1,17 @@
 /** Reads the events of a streamed answer in OpenAI's chat format. Pure, and as wary as answer.ts. */
-import type { ChatChunk, Usage } from "../../plugin/chat.ts";
+import type { ChatChunk, JsonObject, Usage } from "../../plugin/chat.ts";
 import { eventChunk } from "../../plugin/chat.ts";
 import type { ProviderFailure, StreamDecoder } from "../../plugin/provider.ts";
-import { notJson } from "../wire/failures.ts";
-import { firstOf, isPresent, type Json, parsed, record, textOf } from "../wire/json.ts";
+import { invalidJson } from "../wire/failures.ts";
+import { asObject, asText, firstObject, isPresent, parseObject } from "../wire/json.ts";
 import { PlainEvents } from "../wire/plain-events.ts";
-import { tooManyCalls } from "../wire/tools.ts";
+import { tooManyToolCalls } from "../wire/tools.ts";
 import { answerText, told, toldIn } from "./answer.ts";
 import { finish, usageIn } from "./finish.ts";
 import { repairedEvent } from "./repaired-event.ts";
 import { callJson, ToolCallParts } from "./tool-calls.ts";
 
-const NOTHING: Json = {};
+const NOTHING: JsonObject = {};
 
 /** State of one streamed answer. */
 export class ChunkDecoder implements StreamDecoder {
@@ -38,28 +38,28 @@ export class ChunkDecoder implements StreamDecoder {
       out.push(eventChunk(plain, text));
       return undefined;
     }
-    const event = parsed(text);
-    if (event === undefined) return notJson("an event of the answer", text);
+    const event = parseObject(text);
+    if (event === undefined) return invalidJson("an event of the answer", text);
     const failed = toldIn(event) ?? (name === "error" ? told(event) : undefined);
     if (failed !== undefined) return failed;
     // Some servers begin with an event that has neither.
-    this.id ||= textOf(event["id"]);
-    this.model ||= textOf(event["model"]);
+    this.id ||= asText(event["id"]);
+    this.model ||= asText(event["model"]);
     const usage = usageIn(event);
-    const choice = firstOf(event["choices"]);
+    const choice = firstObject(event["choices"]);
     if (choice !== undefined) this.#choice({ event, choice, usage, raw: text }, out);
     else if (usage !== undefined) out.push({ ...eventChunk("", this.#native ? text : undefined), usage });
-    return this.#toolCalls.tooMany ? tooManyCalls() : undefined;
+    return this.#toolCalls.tooMany ? tooManyToolCalls() : undefined;
   }
 
   #choice({ event, choice, usage, raw }: OneChoice, out: ChatChunk[]): void {
-    const delta = record(choice["delta"]) ?? NOTHING;
-    const refusal = textOf(delta["refusal"]);
+    const delta = asObject(choice["delta"]) ?? NOTHING;
+    const refusal = asText(delta["refusal"]);
     const text = textIn(delta);
     const toolCalls = this.#toolCalls.take(delta);
     if (text !== "") this.#text = true;
     if (refusal !== "") this.#refusal = true;
-    const word = textOf(choice["finish_reason"]);
+    const word = asText(choice["finish_reason"]);
     const silent = text === "" && toolCalls === undefined;
     if (silent && thinks(delta)) this.thinking = true;
     const regular = this.id !== "" && this.#toolCalls.regular && !raw.includes("\n");
@@ -80,23 +80,23 @@ export class ChunkDecoder implements StreamDecoder {
   /** For a caller who speaks all of the format: whatever tells of an event goes with it. */
   #whole({ event, choice, usage, raw }: OneChoice, read: Read, out: ChatChunk[]): void {
     const { text, toolCalls } = read;
-    const delta = record(choice["delta"]) ?? NOTHING;
-    const word = textOf(choice["finish_reason"]);
-    const unseen = speaksBeside(delta, READ_NATIVE);
+    const delta = asObject(choice["delta"]) ?? NOTHING;
+    const word = asText(choice["finish_reason"]);
+    const nativeOnly = speaksBeside(delta, READ_NATIVE);
     // A function's call has neither number nor id to put in order.
     const isLegacy = isPresent(delta["function_call"]) && this.id !== "" && !raw.includes("\n");
     const passes = (read.regular || isLegacy) && isText(delta);
-    const told: Told = unseen ? { toolCalls, unseen } : { toolCalls };
+    const told: Told = nativeOnly ? { toolCalls, nativeOnly } : { toolCalls };
     const repaired = repairedEvent(event, choice, delta, this);
-    const [base, said] = [repaired ?? event, firstOf(repaired?.["choices"]) ?? choice];
+    const [base, said] = [repaired ?? event, firstObject(repaired?.["choices"]) ?? choice];
     const ends = word !== "" || usage !== undefined;
-    const speaks = text !== "" || toolCalls !== undefined || unseen;
+    const speaks = text !== "" || toolCalls !== undefined || nativeOnly;
     if (toolCalls !== undefined && !passes && this.id !== "" && isText(delta)) {
       for (const chunk of callChunks(base, said, told)) out.push(chunk);
     } else if (!ends) {
       const own = repaired === undefined ? raw : JSON.stringify(repaired);
       push(out, eventChunk(text, passes ? own : undefined), told);
-      if (passes && own === raw && text !== "" && toolCalls === undefined && !unseen)
+      if (passes && own === raw && text !== "" && toolCalls === undefined && !nativeOnly)
         this.#plain.learn(raw, text, contentOf);
     } else if (speaks) push(out, eventChunk(text, passes ? midway(base, said) : undefined), told);
     if (!ends) return;
@@ -118,8 +118,8 @@ export class ChunkDecoder implements StreamDecoder {
 
 /** An event with its one choice. `raw`: its text. */
 interface OneChoice {
-  readonly event: Json;
-  readonly choice: Json;
+  readonly event: JsonObject;
+  readonly choice: JsonObject;
   readonly usage: Usage | undefined;
   readonly raw: string;
 }
@@ -132,30 +132,34 @@ interface Read {
 }
 
 /** What an event tells beside its text. */
-type Told = Pick<ChatChunk, "toolCalls" | "unseen">;
+type Told = Pick<ChatChunk, "toolCalls" | "nativeOnly">;
 
 function push(out: ChatChunk[], chunk: ChatChunk, told: Told): void {
-  out.push(told.toolCalls === undefined && told.unseen === undefined ? chunk : { ...chunk, ...told });
+  out.push(told.toolCalls === undefined && told.nativeOnly === undefined ? chunk : { ...chunk, ...told });
 }
 
 /** The event with this choice, as one that does not end the answer. */
-function midway(event: Json, choice: Json): string {
+function midway(event: JsonObject, choice: JsonObject): string {
   return JSON.stringify({ ...event, usage: undefined, choices: [{ ...choice, finish_reason: null }] });
 }
 
 /** Calls that had to be put in order: an event for each, and in the first of them what came beside. */
-function callChunks(event: Json, choice: Json, { toolCalls = [], unseen }: Told): ChatChunk[] {
-  const { tool_calls: _list, function_call: _legacy, ...beside } = record(choice["delta"]) ?? NOTHING;
+function callChunks(
+  event: JsonObject,
+  choice: JsonObject,
+  { toolCalls = [], nativeOnly }: Told,
+): ChatChunk[] {
+  const { tool_calls: _list, function_call: _legacy, ...beside } = asObject(choice["delta"]) ?? NOTHING;
   return toolCalls.map((call, n) => {
     const delta = { ...(n === 0 && beside), tool_calls: [callJson(call)] };
     const chunk = eventChunk(n === 0 ? textIn(beside) : "", midway(event, { ...choice, delta }));
-    return { ...chunk, toolCalls: [call], ...(n === 0 && unseen && { unseen }) };
+    return { ...chunk, toolCalls: [call], ...(n === 0 && nativeOnly && { nativeOnly }) };
   });
 }
 
 /** What a delta says: text, or why there is none. */
-function textIn(delta: Json): string {
-  return answerText(delta["content"]) + textOf(delta["refusal"]);
+function textIn(delta: JsonObject): string {
+  return answerText(delta["content"]) + asText(delta["refusal"]);
 }
 
 /** What is read of a delta. */
@@ -164,16 +168,16 @@ const READ: ReadonlySet<string> = new Set(["role", "content", "tool_calls"]);
 const READ_NATIVE: ReadonlySet<string> = new Set([...READ, "refusal"]);
 
 /** Nothing but what was read speaks to the client: no thoughts, no refusal, no parts, nothing that hooks never saw. */
-function isPlain(delta: Json): boolean {
+function isPlain(delta: JsonObject): boolean {
   return isText(delta) && !speaksBeside(delta, READ);
 }
 
-function isText({ role, content }: Json): boolean {
+function isText({ role, content }: JsonObject): boolean {
   if (typeof content === "object" && content !== null) return false;
   return !isPresent(role) || role === "assistant";
 }
 
-function speaksBeside(delta: Json, read: ReadonlySet<string>): boolean {
+function speaksBeside(delta: JsonObject, read: ReadonlySet<string>): boolean {
   for (const key in delta) if (!read.has(key) && speaks(delta[key])) return true;
   return false;
 }
@@ -185,14 +189,14 @@ function speaks(value: unknown): boolean {
 
 /** Text of an event's first choice. */
 function contentOf(event: string): string | undefined {
-  return textOf(record(firstOf(parsed(event)?.["choices"])?.["delta"])?.["content"]);
+  return asText(asObject(firstObject(parseObject(event)?.["choices"])?.["delta"])?.["content"]);
 }
 
 /** The names under which servers send what a model thinks. */
 const THOUGHTS = ["reasoning_content", "reasoning", "thinking"] as const;
 
 /** Of parts, those that are no text are thoughts too (Mistral). */
-function thinks(delta: Json): boolean {
+function thinks(delta: JsonObject): boolean {
   return (
     Array.isArray(delta["content"]) || THOUGHTS.some((name) => isPresent(delta[name]) && delta[name] !== "")
   );

@@ -5,7 +5,7 @@
 import type { Host } from "../../plugin/host.ts";
 import type { Credential, WireFormat } from "../../plugin/provider.ts";
 import { isRetryable, jsonFailure } from "../wire/failures.ts";
-import { callIds } from "../wire/tools.ts";
+import { toolCallIds } from "../wire/tools.ts";
 import { decodeAnswer } from "./answer.ts";
 import type { ChatDialect } from "./dialect.ts";
 import { decodeEmbeddings, encodeEmbeddings } from "./embeddings.ts";
@@ -17,9 +17,9 @@ import { ChunkDecoder } from "./events.ts";
  * come without one.
  */
 export function openAiChat(host: Pick<Host, "random">, dialect: ChatDialect = {}): WireFormat {
-  const { path = "/chat/completions", retryable = [] } = dialect;
+  const { path = "/chat/completions", retryableStatuses = [] } = dialect;
   const encoder = new BodyEncoder(dialect);
-  const newId = callIds(host);
+  const newId = toolCallIds(host);
   const addresses = new WeakMap<Credential, Address>();
   const addressOf = (credential: Credential): Address => {
     let address = addresses.get(credential);
@@ -47,7 +47,7 @@ export function openAiChat(host: Pick<Host, "random">, dialect: ChatDialect = {}
         ? decodeAnswer(text, newId, options?.native === true)
         : decodeEmbeddings(text),
     failure: (status, headers, text) =>
-      jsonFailure(status, headers, text, retryable.includes(status) || isRetryable(status)),
+      jsonFailure(status, headers, text, retryableStatuses.includes(status) || isRetryable(status)),
     decoder: (options) => new ChunkDecoder(newId, options?.native === true),
     unsupported: (request, stream) => encoder.unsupported(request, stream),
     dropped: (request) => encoder.dropped(request),

@@ -2,7 +2,9 @@
  * Events of compatible servers as OpenAI's own schema has them: what they leave out, or write as null where there is
  * nothing to say, breaks clients that hold them to it.
  */
-import { isPresent, type Json, record, textOf } from "../wire/json.ts";
+
+import type { JsonObject } from "../../plugin/chat.ts";
+import { asObject, asText, isPresent } from "../wire/json.ts";
 
 const NULL_BREAKS = ["system_fingerprint", "obfuscation"] as const;
 const NULL_BREAKS_DELTA = ["tool_calls", "function_call", "role"] as const;
@@ -14,9 +16,14 @@ interface Named {
 }
 
 /** The event with its one choice set right; undefined: it is right as it came. */
-export function repairedEvent(event: Json, choice: Json, delta: Json, named: Named): Json | undefined {
+export function repairedEvent(
+  event: JsonObject,
+  choice: JsonObject,
+  delta: JsonObject,
+  named: Named,
+): JsonObject | undefined {
   const { index, finish_reason } = choice;
-  const [id, model] = [textOf(event["id"]), textOf(event["model"])];
+  const [id, model] = [asText(event["id"]), asText(event["model"])];
   const right =
     id !== "" &&
     model !== "" &&
@@ -49,7 +56,7 @@ export function repairedEvent(event: Json, choice: Json, delta: Json, named: Nam
 
 /** With both of its lists, null where there is none; the same where it has them, undefined where it is none. */
 export function wholeLogprobs(value: unknown): unknown {
-  const told = record(value);
+  const told = asObject(value);
   if (told === undefined) return value === null ? value : undefined;
   return "content" in told && "refusal" in told ? value : { content: null, refusal: null, ...told };
 }
@@ -65,7 +72,7 @@ export function isTier(value: unknown): boolean {
   return TIERS.has(value);
 }
 
-function without(from: Json, keys: readonly string[]): Json {
+function without(from: JsonObject, keys: readonly string[]): JsonObject {
   const kept = Object.entries(from).filter(([key, value]) => {
     return !keys.includes(key) || (isPresent(value) && value !== "");
   });

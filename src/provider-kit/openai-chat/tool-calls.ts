@@ -2,8 +2,8 @@
  * Puts a model's tool calls in order: every call with an id, a name and a number of its own, whichever of them its
  * server forgets, repeats, or sends late. Asks for no time and knows no wire but the list that it is given.
  */
-import type { ToolCall, ToolCallDelta } from "../../plugin/chat.ts";
-import { hasItems, isPresent, type Json, record, records, textOf } from "../wire/json.ts";
+import type { JsonObject, ToolCall, ToolCallDelta } from "../../plugin/chat.ts";
+import { asObject, asObjects, asText, hasItems, isPresent } from "../wire/json.ts";
 import { TOOL_CALLS_MAX } from "../wire/tools.ts";
 
 /** A call as its vendor counts it, and as we do. */
@@ -49,7 +49,7 @@ export class ToolCallParts {
   }
 
   /** Takes what a message or the delta of an event holds of calls. */
-  take(message: Json): readonly ToolCallDelta[] | undefined {
+  take(message: JsonObject): readonly ToolCallDelta[] | undefined {
     const entries = entriesOf(message);
     this.regular = entries.length > 0 || !hasItems(message["tool_calls"]);
     if (entries.length === 0) return undefined;
@@ -143,13 +143,16 @@ export class ToolCallParts {
 }
 
 /** A part of a call as an event has it. */
-export function callJson({ index, id, name, arguments: text }: ToolCallDelta): Json {
+export function callJson({ index, id, name, arguments: text }: ToolCallDelta): JsonObject {
   const type = id === undefined ? undefined : "function";
   return { index, id, type, function: { name, arguments: text } };
 }
 
 /** The calls of a whole answer; `too many`: more than anybody asks for. */
-export function wholeCalls(message: Json, newId: () => string): readonly ToolCall[] | "too many" | undefined {
+export function wholeCalls(
+  message: JsonObject,
+  newId: () => string,
+): readonly ToolCall[] | "too many" | undefined {
   const parts = new ToolCallParts(newId);
   const calls: ToolCall[] = [];
   const deltas = [...(parts.take(message) ?? []), ...(parts.end() ?? [])];
@@ -164,23 +167,23 @@ export function wholeCalls(message: Json, newId: () => string): readonly ToolCal
   return calls.length === 0 ? undefined : calls;
 }
 
-function entriesOf(message: Json): readonly Entry[] {
+function entriesOf(message: JsonObject): readonly Entry[] {
   const legacy = message["function_call"];
   if (isPresent(legacy)) return [entryOf({ index: 0, function: legacy })];
-  return isPresent(message["tool_calls"]) ? records(message["tool_calls"]).map(entryOf) : [];
+  return isPresent(message["tool_calls"]) ? asObjects(message["tool_calls"]).map(entryOf) : [];
 }
 
 const KINDS: ReadonlySet<unknown> = new Set(["function", "custom"]);
 
-function entryOf(entry: Json): Entry {
+function entryOf(entry: JsonObject): Entry {
   // A custom tool is called with text that need not be JSON.
-  const called = record(entry["function"]) ?? record(entry["custom"]);
+  const called = asObject(entry["function"]) ?? asObject(entry["custom"]);
   const { index, type } = entry;
   const text = called?.["arguments"] ?? called?.["input"];
-  const name = textOf(called?.["name"]);
+  const name = asText(called?.["name"]);
   return {
     index: typeof index === "number" ? index : undefined,
-    id: textOf(entry["id"]),
+    id: asText(entry["id"]),
     name,
     arguments: typeof text === "string" ? text : isPresent(text) ? JSON.stringify(text) : "",
     regular: (KINDS.has(type) || (name === "" && type === undefined)) && typeof text === "string",

@@ -2,7 +2,7 @@
 import type { ChatResult, FinishReason } from "../../plugin/chat.ts";
 
 /** What an answer ended with. `providerFinishReason`: undefined where it says nothing more. */
-export interface End {
+export interface Finish {
   readonly finishReason: FinishReason;
   readonly providerFinishReason: ChatResult["providerFinishReason"];
 }
@@ -11,11 +11,11 @@ export interface End {
  * The rules of CONTRACT section 5: a word that `reasons` does not know is a stop where anything was `said`, else an
  * error; whoever asks for tools says so, and whoever says so asks for some. `word`: the vendor's, "" for none.
  */
-export function endOf(
+export function readFinish(
   word: string,
   reasons: ReadonlyMap<string, FinishReason>,
   said: { readonly text: boolean; readonly calls: boolean },
-): End {
+): Finish {
   const known = reasons.get(word) ?? (said.text || said.calls ? "stop" : "error");
   const finishReason = known === "stop" || known === "tool_calls" ? stopped(known, said.calls) : known;
   return {

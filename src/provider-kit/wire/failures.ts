@@ -1,6 +1,6 @@
 /** What providers' errors come to, whichever wire format they were told in. */
 import { failure, type ProviderFailure } from "../../plugin/provider.ts";
-import { count, JSON_DEPTH_MAX, nestsTooDeep, parsedValue, record } from "./json.ts";
+import { asCount, asObject, JSON_DEPTH_MAX, nestsTooDeep, parseValue } from "./json.ts";
 
 const REASON_CHARACTERS_MAX = 200;
 /** Where vendors say what went wrong: the best words first. */
@@ -10,24 +10,24 @@ const REASON_DEPTH_MAX = 4;
 const RETRY_AFTER_SECONDS_MAX = 86_400;
 
 /** A 2xx answer that is not what was asked for: another target may do better. */
-export function unusable(reason: string): ProviderFailure {
+export function unusableAnswer(reason: string): ProviderFailure {
   return failure({ status: undefined, reason, retryable: true, accepted: true });
 }
 
 /** `what`, which is not the JSON that was expected: `the answer`, `an event of the answer`. @since 0.2 */
-export function notJson(what: string, text: string): ProviderFailure {
-  return unusable(
+export function invalidJson(what: string, text: string): ProviderFailure {
+  return unusableAnswer(
     `${what} ${nestsTooDeep(text) ? `nests deeper than ${JSON_DEPTH_MAX} levels` : "is not JSON"}`,
   );
 }
 
 /** An error told inside a 2xx answer. Moves on whatever it is (CONTRACT section 5). */
-export function errorWithin(reason: string, status?: number, code?: string): ProviderFailure {
+export function embeddedError(reason: string, status?: number, code?: string): ProviderFailure {
   return failure({ status, reason: reason || "no reason given", retryable: true, accepted: true, code });
 }
 
 /** An answer with an error status. */
-export function statusFailed(status: number, reason: string, hints: StatusHints = {}): ProviderFailure {
+export function statusFailure(status: number, reason: string, hints: StatusHints = {}): ProviderFailure {
   const { retryable = isRetryable(status), retryAfterSeconds, code } = hints;
   return failure({
     status,
@@ -54,9 +54,9 @@ export function jsonFailure(
   text: string,
   retryable = isRetryable(status),
 ): ProviderFailure {
-  const error = parsedValue(text);
-  const hints = { retryable, retryAfterSeconds: retryAfter(headers), code: errorCode(error) };
-  return statusFailed(status, shortReason(error), hints);
+  const error = parseValue(text);
+  const hints = { retryable, retryAfterSeconds: parseRetryAfter(headers), code: readErrorCode(error) };
+  return statusFailure(status, readErrorReason(error), hints);
 }
 
 /** Statuses below 500 after which another target may succeed: a timeout, a lock, a full queue, a closed request. */
@@ -76,11 +76,11 @@ const CODE = /^[A-Za-z][\w.-]{1,63}$/;
  * The vendor's own code of an error, such as `context_length_exceeded` or `insufficient_quota`, given an error object or a
  * body that holds one; undefined where it has none. @since 0.2
  */
-export function errorCode(error: unknown): string | undefined {
-  const about = record(Array.isArray(error) ? error[0] : error);
+export function readErrorCode(error: unknown): string | undefined {
+  const about = asObject(Array.isArray(error) ? error[0] : error);
   if (about === undefined) return undefined;
-  const inner = record(about["error"]);
-  if (inner !== undefined) return errorCode(inner);
+  const inner = asObject(about["error"]);
+  if (inner !== undefined) return readErrorCode(inner);
   for (const key of CODE_KEYS) {
     const code = about[key];
     // `type: error` marks a whole body as an error and names no kind.
@@ -93,7 +93,7 @@ export function errorCode(error: unknown): string | undefined {
  * First line of what an error says, given as a text, an object, or a body that holds one somewhere: vendors nest
  * `error`, `message` and `detail` in every order. "" when it says nothing.
  */
-export function shortReason(error: unknown): string {
+export function readErrorReason(error: unknown): string {
   const line =
     said(error, REASON_DEPTH_MAX)
       .trim()
@@ -103,7 +103,7 @@ export function shortReason(error: unknown): string {
 
 function said(error: unknown, depthLeft: number): string {
   if (typeof error === "string") return error;
-  const about = record(Array.isArray(error) ? error[0] : error);
+  const about = asObject(Array.isArray(error) ? error[0] : error);
   if (about === undefined || depthLeft === 0) return "";
   for (const key of REASON_KEYS) {
     const reason = said(about[key], depthLeft - 1);
@@ -119,21 +119,21 @@ function placeOf(path: unknown): string {
 }
 
 /** `retry-after-ms`, or `retry-after` in seconds or as the time of a server whose `date` says what time it has. */
-export function retryAfter(headers: Readonly<Record<string, string>>): number | undefined {
+export function parseRetryAfter(headers: Readonly<Record<string, string>>): number | undefined {
   const { "retry-after-ms": milliseconds, "retry-after": wait = "", date = "" } = headers;
-  if (milliseconds !== undefined) return wholeSeconds(Number(milliseconds) / 1000);
+  if (milliseconds !== undefined) return toWholeSeconds(Number(milliseconds) / 1000);
   const seconds = Number(wait);
-  return wholeSeconds(Number.isNaN(seconds) ? (Date.parse(wait) - Date.parse(date)) / 1000 : seconds);
+  return toWholeSeconds(Number.isNaN(seconds) ? (Date.parse(wait) - Date.parse(date)) / 1000 : seconds);
 }
 
 /** undefined: no hint that makes sense. */
-export function wholeSeconds(seconds: number): number | undefined {
+export function toWholeSeconds(seconds: number): number | undefined {
   return seconds > 0 && seconds <= RETRY_AFTER_SECONDS_MAX ? Math.ceil(seconds) : undefined;
 }
 
 /** The HTTP status that an error object inside an answer names, if it names one. */
-export function statusWithin(error: unknown): number | undefined {
-  const about = record(error);
-  const status = count(about?.["status_code"]) || count(about?.["code"]);
+export function readErrorStatus(error: unknown): number | undefined {
+  const about = asObject(error);
+  const status = asCount(about?.["status_code"]) || asCount(about?.["code"]);
   return status >= 400 && status <= 599 ? status : undefined;
 }

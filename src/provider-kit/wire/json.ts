@@ -3,6 +3,8 @@
  * and other servers send is parsed here, so that whatever was parsed can be walked and written without a stack overflow.
  */
 
+import type { JsonObject } from "../../plugin/chat.ts";
+
 /** Levels of nesting that JSON from outside may have. */
 export const JSON_DEPTH_MAX = 100;
 
@@ -56,15 +58,13 @@ function endOfString(text: string, from: number): number {
   return text.length;
 }
 
-export type Json = Readonly<Record<string, unknown>>;
-
 /** The object that a text is; undefined for any other text. */
-export function parsed(text: string): Json | undefined {
-  return record(parsedValue(text));
+export function parseObject(text: string): JsonObject | undefined {
+  return asObject(parseValue(text));
 }
 
 /** What a text says as JSON; undefined when it is not JSON, or nests too deep. */
-export function parsedValue(text: string): unknown {
+export function parseValue(text: string): unknown {
   try {
     return parseJson(text);
   } catch {
@@ -72,22 +72,24 @@ export function parsedValue(text: string): unknown {
   }
 }
 
-export function record(value: unknown): Json | undefined {
+export function asObject(value: unknown): JsonObject | undefined {
   // An object of JSON.parse: any key may be asked for, and gives unknown.
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as JsonObject)
+    : undefined;
 }
 
 /** The objects of a list; none for anything else. */
-export function records(value: unknown): readonly Json[] {
-  return Array.isArray(value) ? value.map(record).filter((entry) => entry !== undefined) : [];
+export function asObjects(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.map(asObject).filter((entry) => entry !== undefined) : [];
 }
 
-export function firstOf(value: unknown): Json | undefined {
-  return Array.isArray(value) ? record(value[0]) : undefined;
+export function firstObject(value: unknown): JsonObject | undefined {
+  return Array.isArray(value) ? asObject(value[0]) : undefined;
 }
 
 /** Lists of numbers, none of them empty; undefined for anything else. */
-export function vectorsIn(value: unknown): readonly (readonly number[])[] | undefined {
+export function asVectors(value: unknown): readonly (readonly number[])[] | undefined {
   return Array.isArray(value) && value.length > 0 && Array.from(value, isVector).every(Boolean)
     ? value
     : undefined;
@@ -106,7 +108,7 @@ export function isPresent(value: unknown): boolean {
 }
 
 /** "" for anything but a text. */
-export function textOf(value: unknown): string {
+export function asText(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
@@ -120,6 +122,6 @@ export function areCounts(...values: readonly unknown[]): boolean {
 }
 
 /** A whole number that is not negative; 0 for anything else. */
-export function count(value: unknown): number {
+export function asCount(value: unknown): number {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : 0;
 }

@@ -2,18 +2,18 @@
 import type { Tool } from "../../plugin/chat.ts";
 import type { Host } from "../../plugin/host.ts";
 import type { ProviderFailure } from "../../plugin/provider.ts";
-import { unusable } from "./failures.ts";
+import { unusableAnswer } from "./failures.ts";
 
 /** Calls of one answer; a server that sends more is not believed. */
 export const TOOL_CALLS_MAX = 256;
 
 /** An answer with more calls than TOOL_CALLS_MAX. */
-export function tooManyCalls(): ProviderFailure {
-  return unusable("the answer asks for too many tools");
+export function tooManyToolCalls(): ProviderFailure {
+  return unusableAnswer("the answer asks for too many tools");
 }
 
 /** Makes ids for calls that their vendor gave none: `call_` and 32 hexadecimal digits. */
-export function callIds({ random }: Pick<Host, "random">): () => string {
+export function toolCallIds({ random }: Pick<Host, "random">): () => string {
   return () => `call_${random.uuid().replaceAll("-", "")}`;
 }
 

@@ -274,7 +274,7 @@ class FileStore implements StateStore {
     return {
       open: (owner, id, ttlMs, caller) =>
         this.#isLost() ? "unavailable" : sessions.open(owner, id, ttlMs, caller),
-      peekCharacters: (owner, id) => sessions.peekCharacters(owner, id),
+      historyCharacters: (owner, id) => sessions.historyCharacters(owner, id),
       ownerOf: (id) => sessions.ownerOf(id),
       delete: (owner, id) => {
         if (this.#isLost()) return false;
@@ -291,15 +291,15 @@ class FileStore implements StateStore {
     const { overrides } = this.#tables;
     return {
       list: () => overrides.list(),
-      put: (override) => {
+      set: (override) => {
         if (!overrides.hasRoomFor(override.key)) return false;
         if (!this.#changes.write({ type: "override", override }) && this.#refuses) return false;
-        return overrides.put(override);
+        return overrides.set(override);
       },
-      drop: (key) => {
+      delete: (key) => {
         if (!overrides.has(key)) return false;
         if (!this.#changes.write({ type: "override-end", key }) && this.#refuses) return false;
-        return overrides.drop(key);
+        return overrides.delete(key);
       },
       watch: (changed) => overrides.watch(changed),
     };

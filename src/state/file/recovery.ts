@@ -227,10 +227,10 @@ export class Restoration {
         sessions.restoreEnd(change.id);
         return;
       case "override":
-        overrides.put(change.override);
+        overrides.set(change.override);
         return;
       case "override-end":
-        overrides.drop(change.key);
+        overrides.delete(change.key);
         return;
       case "audit":
         audit.append(change.records);

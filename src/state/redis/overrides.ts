@@ -121,14 +121,14 @@ export class RedisOverrides implements OverrideStore {
     return this.#lastRead;
   }
 
-  async put(override: Override): Promise<boolean> {
+  async set(override: Override): Promise<boolean> {
     const changed = this.#changed(await this.#run(PUT, { key: override.key }, JSON.stringify(override)));
     if (changed && this.#lastRead !== undefined)
       this.#lastRead = [...this.#lastRead.filter(({ key }) => key !== override.key), override];
     return changed;
   }
 
-  async drop(key: string): Promise<boolean> {
+  async delete(key: string): Promise<boolean> {
     const changed = this.#changed(await this.#run(DROP, { key }));
     if (changed) this.#lastRead = this.#lastRead?.filter((override) => override.key !== key);
     return changed;

@@ -4,7 +4,7 @@
  */
 import type { Cancellable, Random } from "../../plugin/host.ts";
 import type { Clock, Logger, Message, OpenSession } from "../../plugin/index.ts";
-import { charactersOf } from "../../plugin/index.ts";
+import { countCharacters } from "../../plugin/index.ts";
 import type { SessionStore } from "../../plugin/store.ts";
 import type { LedgerMetrics } from "./ledger.ts";
 import { LOST, type RedisLink } from "./link.ts";
@@ -82,7 +82,7 @@ export class RedisSessions implements SessionStore {
     return answer === WAIT ? this.#wait(use, caller) : this.#opened(use, answer);
   }
 
-  async peekCharacters(owner: string, id: string): Promise<number> {
+  async historyCharacters(owner: string, id: string): Promise<number> {
     const characters = await this.#run(SESSION_SCRIPTS.peek, { id, owner });
     return typeof characters === "number" ? characters : 0;
   }
@@ -200,7 +200,7 @@ export class RedisSessions implements SessionStore {
 
   /** False: the server is lost, and the turn with it. */
   async #save({ id, token, ttlMs: ttl }: Use, history: readonly Message[]): Promise<boolean> {
-    const about = { id, token, ttl, characters: charactersOf(history), max: this.#options.maxSessions };
+    const about = { id, token, ttl, characters: countCharacters(history), max: this.#options.maxSessions };
     if ((await this.#run(SESSION_SCRIPTS.save, about, JSON.stringify(history))) !== LOST) return true;
     this.#unkept(1);
     this.#unkeptTurns += 1;

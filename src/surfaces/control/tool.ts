@@ -171,11 +171,11 @@ export function changing(
 async function carryOut(ctx: ControlContext, change: Change, caller: ControlCaller): Promise<RpcOutcome> {
   const { edit, event, content } = change;
   for (const override of edit.put) {
-    if (!(await ctx.store.overrides.put(override))) {
+    if (!(await ctx.store.overrides.set(override))) {
       return { error: { code: RPC.internal, message: "The state store did not take the change." } };
     }
   }
-  for (const key of edit.drop) await ctx.store.overrides.drop(key);
+  for (const key of edit.drop) await ctx.store.overrides.delete(key);
   if (edit.put.length + edit.drop.length > 0) await ctx.applyOverrides();
   if (event !== undefined) {
     const { id, name, uuid } = event.project;

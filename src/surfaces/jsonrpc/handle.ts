@@ -8,7 +8,7 @@ import { isJsonObject, type JsonMap } from "../../base/json.ts";
 import { refusedByShape } from "../../http/body.ts";
 import type { JsonValue } from "../../plugin/chat.ts";
 import { isPromise, type MaybePromise } from "../../plugin/index.ts";
-import { parsedValue } from "../../provider-kit/index.ts";
+import { parseValue } from "../../provider-kit/index.ts";
 import { type EraHeaders, readEra } from "./era.ts";
 import { type McpServer, RPC, RPC_ERROR_CODES, type RpcError, type RpcOutcome } from "./jsonrpc.ts";
 import { callMethod } from "./methods.ts";
@@ -174,7 +174,7 @@ function invalidRequest(message: JsonValue): RpcError {
 
 function parse(bytes: Buffer | undefined): JsonValue | undefined {
   if (bytes === undefined || !isUtf8(bytes)) return undefined;
-  const value = parsedValue(bytes.toString("utf8")) as JsonValue | undefined; // JSON has no other values
+  const value = parseValue(bytes.toString("utf8")) as JsonValue | undefined; // JSON has no other values
   return value !== undefined && refusedByShape(value) === undefined ? value : undefined;
 }
 

@@ -19,7 +19,7 @@ import {
   refuse,
   reject,
 } from "../../plugin/index.ts";
-import { parsedValue } from "../../provider-kit/index.ts";
+import { parseValue } from "../../provider-kit/index.ts";
 import { readChatBody } from "../chat-body.ts";
 import {
   invalidParams,
@@ -173,7 +173,7 @@ function toolResult(x: Call, result: ChatResult, structure: EndpointTool["struct
 /** null: the answer was changed after it had been checked, and is no such JSON any more. */
 function structuredContent(content: string, structure: EndpointTool["structure"]): JsonMap | null {
   if (structure === "wrapped text") return { result: content };
-  const value = parsedValue(content) as JsonValue | undefined; // JSON has no other values
+  const value = parseValue(content) as JsonValue | undefined; // JSON has no other values
   if (value === undefined) return null;
   if (structure === "wrapped") return { result: value };
   return isJsonObject(value) ? value : null;

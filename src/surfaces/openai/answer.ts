@@ -2,10 +2,11 @@
  * Writes answers in OpenAI's format. Of an upstream that speaks it everything stays as it came but what a hook changed,
  * what no hook could judge where some do, and what its server leaves out that OpenAI's schema wants.
  */
-import { type ClosingAnswer, toolCallsJson } from "../../pipeline/reply.ts";
-import type { Alternative, JsonMembers, RawAnswer } from "../../plugin/chat.ts";
+import type { ClosingAnswer } from "../../pipeline/reply.ts";
+import { toolCallsJson } from "../../pipeline/tool-calls.ts";
+import type { Alternative, JsonObject, NativeAnswer } from "../../plugin/chat.ts";
 import type { ChatResult, Usage } from "../../plugin/index.ts";
-import { parsed, parseJson, record, records } from "../../provider-kit/index.ts";
+import { asObject, asObjects, parseJson, parseObject } from "../../provider-kit/index.ts";
 import { isTier, wholeLogprobs } from "../../provider-kit/openai-chat/repaired-event.ts";
 
 export interface WholeAnswer {
@@ -18,12 +19,12 @@ export interface WholeAnswer {
 }
 
 /** `chat.completion`. */
-export function completionOf({ result, usage, guarded, created }: WholeAnswer): JsonMembers {
-  const { raw } = result;
-  const from = raw?.json ?? {};
-  const asItCame = raw !== undefined && isUntouched(raw, result);
-  const choices = [result, ...(result.more ?? [])].map((said, n) => {
-    const came = asItCame ? records(from["choices"])[n] : undefined;
+export function completionOf({ result, usage, guarded, created }: WholeAnswer): JsonObject {
+  const { native } = result;
+  const from = native?.json ?? {};
+  const asItCame = native !== undefined && isUntouched(native, result);
+  const choices = [result, ...(result.alternatives ?? [])].map((said, n) => {
+    const came = asItCame ? asObjects(from["choices"])[n] : undefined;
     return came === undefined ? choiceOf(said, n) : choiceAsItCame(came, said, { n, guarded });
   });
   return {
@@ -37,11 +38,11 @@ export function completionOf({ result, usage, guarded, created }: WholeAnswer): 
   };
 }
 
-function isUntouched(raw: RawAnswer, { content, toolCalls, more }: ChatResult): boolean {
-  return raw.content === content && raw.toolCalls === toolCalls && raw.more === more;
+function isUntouched(raw: NativeAnswer, { content, toolCalls, alternatives }: ChatResult): boolean {
+  return raw.content === content && raw.toolCalls === toolCalls && raw.alternatives === alternatives;
 }
 
-function choiceOf(said: Alternative, index: number): JsonMembers {
+function choiceOf(said: Alternative, index: number): JsonObject {
   const calls = said.toolCalls ?? [];
   const message = {
     role: "assistant",
@@ -56,11 +57,11 @@ function choiceOf(said: Alternative, index: number): JsonMembers {
 const JUDGED = ["role", "content", "refusal", "tool_calls", "function_call"];
 
 function choiceAsItCame(
-  came: JsonMembers,
+  came: JsonObject,
   said: Alternative,
   { n, guarded }: { readonly n: number; readonly guarded: boolean },
-): JsonMembers {
-  const message = withoutNull(record(came["message"]) ?? {}, ["tool_calls", "function_call"]);
+): JsonObject {
+  const message = withoutNull(asObject(came["message"]) ?? {}, ["tool_calls", "function_call"]);
   const own = choiceOf(said, n);
   const { content, refusal } = message;
   const { tool_calls: _calls, ...rest } = guarded ? only(message, JUDGED) : message;
@@ -68,7 +69,8 @@ function choiceAsItCame(
     ...rest,
     role: "assistant",
     // Compatible servers may answer in parts, or leave the content of a tool call out.
-    content: typeof content === "string" || content === null ? content : record(own["message"])?.["content"],
+    content:
+      typeof content === "string" || content === null ? content : asObject(own["message"])?.["content"],
     refusal: typeof refusal === "string" ? refusal : null,
     ...callsIn(message, own),
   };
@@ -84,15 +86,15 @@ function choiceAsItCame(
 }
 
 /** Calls as they came where each has what OpenAI gives it. */
-function callsIn(message: JsonMembers, own: JsonMembers): JsonMembers {
-  const calls = records(message["tool_calls"]);
-  const ours = record(own["message"])?.["tool_calls"];
+function callsIn(message: JsonObject, own: JsonObject): JsonObject {
+  const calls = asObjects(message["tool_calls"]);
+  const ours = asObject(own["message"])?.["tool_calls"];
   if (message["function_call"] !== undefined || ours === undefined) return {};
   return { tool_calls: calls.length > 0 && calls.every(isWhole) ? calls : ours };
 }
 
-function isWhole(call: JsonMembers): boolean {
-  const called = record(call[call["type"] === "custom" ? "custom" : "function"]);
+function isWhole(call: JsonObject): boolean {
+  const called = asObject(call[call["type"] === "custom" ? "custom" : "function"]);
   const text = called?.["arguments"] ?? called?.["input"];
   return typeof call["id"] === "string" && call["id"] !== "" && typeof text === "string" && "type" in call;
 }
@@ -115,14 +117,14 @@ function wordOf(reason: Alternative["finishReason"]): string {
   return reason === "error" ? "content_filter" : reason;
 }
 
-function usageOf(came: unknown, usage: Usage): JsonMembers {
+function usageOf(came: unknown, usage: Usage): JsonObject {
   const { promptTokens, completionTokens, totalTokens } = usage;
   const counts = {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: totalTokens,
   };
-  const told = record(came);
+  const told = asObject(came);
   if (told !== undefined) {
     const { prompt_tokens_details, completion_tokens_details, ...others } = told;
     return { ...others, ...counts, ...countsIn({ prompt_tokens_details, completion_tokens_details }) };
@@ -138,9 +140,9 @@ function usageOf(came: unknown, usage: Usage): JsonMembers {
 }
 
 /** Details as they came; what is null in them was not counted. */
-function countsIn(details: JsonMembers): JsonMembers {
+function countsIn(details: JsonObject): JsonObject {
   const told = Object.entries(details).flatMap(([name, value]) => {
-    const counts = record(value);
+    const counts = asObject(value);
     return counts === undefined ? [] : [[name, withoutNull(counts, Object.keys(counts))]];
   });
   return Object.fromEntries(told);
@@ -149,10 +151,10 @@ function countsIn(details: JsonMembers): JsonMembers {
 /** The events that end a streamed answer: the finish reason, the usage where it was asked for, the end. */
 export function closingEvents(answer: ClosingAnswer, usageEvent: boolean): string {
   const { result, usage, head } = answer;
-  const own = parsed(`${head}]}`) ?? {};
-  const finish = parsed(answer.finishEvent ?? "") ?? own;
-  const told = parsed(answer.usageEvent ?? "") ?? finish;
-  const came = records(finish["choices"])[0] ?? {};
+  const own = parseObject(`${head}]}`) ?? {};
+  const finish = parseObject(answer.finishEvent ?? "") ?? own;
+  const told = parseObject(answer.usageEvent ?? "") ?? finish;
+  const came = asObjects(finish["choices"])[0] ?? {};
   const choice = {
     index: 0,
     delta: {},
@@ -175,13 +177,13 @@ export function wholeAsEvents(answer: WholeAnswer, usageEvent: boolean): string 
   const { choices, usage, ...completion } = completionOf(answer);
   const head = { ...completion, object: "chat.completion.chunk" };
   let events = "";
-  for (const { index, message, logprobs, finish_reason } of records(choices)) {
-    const { tool_calls, ...said } = record(message) ?? {};
+  for (const { index, message, logprobs, finish_reason } of asObjects(choices)) {
+    const { tool_calls, ...said } = asObject(message) ?? {};
     const event = (delta: object, end: unknown = null): string =>
       eventOf({ ...head, choices: [{ index, delta, logprobs: null, finish_reason: end }] });
     events += eventOf({ ...head, choices: [{ index, delta: said, logprobs, finish_reason: null }] });
     // One an event, as OpenAI has it: there are clients that read the first of a list and no other.
-    for (const [at, call] of records(tool_calls).entries())
+    for (const [at, call] of asObjects(tool_calls).entries())
       events += event({ tool_calls: [{ index: at, ...call }] });
     events += event({}, finish_reason);
   }
@@ -196,18 +198,18 @@ function eventOf(event: object): string {
 const NULL_BREAKS = ["id", "model", "system_fingerprint", "obfuscation", "metadata"];
 
 /** An answer or event without what OpenAI's schema refuses. */
-function sound(from: JsonMembers): JsonMembers {
+function sound(from: JsonObject): JsonObject {
   const { service_tier, ...others } = withoutNull(from, NULL_BREAKS);
   return service_tier !== undefined && isTier(service_tier) ? { ...others, service_tier } : others;
 }
 
 /** Members that OpenAI's schema knows, but not as null. */
-function withoutNull(from: JsonMembers, keys: readonly string[]): JsonMembers {
+function withoutNull(from: JsonObject, keys: readonly string[]): JsonObject {
   return Object.fromEntries(
     Object.entries(from).filter(([key, value]) => value !== null || !keys.includes(key)),
   );
 }
 
-function only(from: JsonMembers, keys: readonly string[]): JsonMembers {
+function only(from: JsonObject, keys: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(from).filter(([key]) => keys.includes(key)));
 }

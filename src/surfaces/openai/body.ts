@@ -3,7 +3,7 @@
  * OpenAI's format knows are kept as they are; whether a provider has a word for them, its adapter says.
  */
 import { type JsonBody, refusedByShape } from "../../http/body.ts";
-import type { JsonMembers, Tool, ToolChoice } from "../../plugin/chat.ts";
+import type { JsonObject, Tool, ToolChoice } from "../../plugin/chat.ts";
 import type { CallOptions, GatewayError, JsonSchema, Message } from "../../plugin/index.ts";
 import { areBeyond, Fields, type Findings, kindOf } from "./fields.ts";
 import { readMessage } from "./messages.ts";
@@ -42,7 +42,7 @@ export function readWrapperBody(body: JsonBody): WrapperInput | GatewayError {
 }
 
 /** `beside`: members of the body that are read already, to be passed on. */
-function readOptions(fields: Fields, beside: JsonMembers): CallOptions {
+function readOptions(fields: Fields, beside: JsonObject): CallOptions {
   const maxTokens = fields.integer("max_tokens", 1, MAX_SAFE_INTEGER);
   const format = readFormat(fields);
   const tools = readTools(fields);
@@ -94,7 +94,7 @@ function readStop(fields: Fields): readonly string[] | undefined {
   return fields.wrong("stop", `a string or up to ${STOPS_MAX} of them`);
 }
 
-function readLogprobs(fields: Fields): JsonMembers {
+function readLogprobs(fields: Fields): JsonObject {
   const logprobs = fields.flag("logprobs");
   const top = fields.integer("top_logprobs", 0, 20);
   if (top !== undefined && logprobs !== true)
@@ -112,7 +112,7 @@ function readLogprobs(fields: Fields): JsonMembers {
   };
 }
 
-type Format = Pick<CallOptions, "json" | "responseSchema" | "schemaNamed">;
+type Format = Pick<CallOptions, "json" | "responseSchema" | "schemaDetails">;
 
 function readFormat(fields: Fields): Format {
   const format = fields.object("response_format");
@@ -137,13 +137,13 @@ function readFormat(fields: Fields): Format {
   wanted.end();
   // A name alone asks for JSON of any shape.
   if (schema === undefined) return { json: true };
-  return { responseSchema: schema, schemaNamed: { name: named.name, ...withoutUndefined(named) } };
+  return { responseSchema: schema, schemaDetails: { name: named.name, ...withoutUndefined(named) } };
 }
 
 interface ReadTools {
   readonly options: Pick<CallOptions, "tools" | "toolChoice">;
   /** Where tools or choice are of a kind that only OpenAI has: both, as they came. */
-  readonly passed: JsonMembers;
+  readonly passed: JsonObject;
   readonly characters: number;
 }
 

@@ -1,7 +1,7 @@
 /** Embeddings in OpenAI's format: the texts are messages of the call, so that limits and guardrails see each of them. */
 import { type JsonBody, refusedByShape } from "../../http/body.ts";
 import type { CallOptions, ChatResult, GatewayError, Message, Usage } from "../../plugin/index.ts";
-import { record, records } from "../../provider-kit/index.ts";
+import { asObject, asObjects } from "../../provider-kit/index.ts";
 import { Fields, type Findings } from "./fields.ts";
 
 export interface EmbeddingsInput {
@@ -54,9 +54,9 @@ function readTexts(fields: Fields): readonly string[] {
 
 /** In OpenAI's format; of an upstream that speaks it everything stays as it came but where vectors are wanted as base64. */
 export function embeddingsOf(result: ChatResult, usage: Usage, base64: boolean): string {
-  const { embeddings = [], raw } = result;
-  const from = raw?.json ?? {};
-  const entries = records(from["data"]);
+  const { embeddings = [], native } = result;
+  const from = native?.json ?? {};
+  const entries = asObjects(from["data"]);
   return JSON.stringify({
     ...from,
     object: "list",
@@ -68,7 +68,7 @@ export function embeddingsOf(result: ChatResult, usage: Usage, base64: boolean):
     })),
     model: result.model,
     usage: {
-      ...record(from["usage"]),
+      ...asObject(from["usage"]),
       prompt_tokens: usage.promptTokens,
       total_tokens: usage.totalTokens,
     },

@@ -3,7 +3,7 @@
  * is of no use and must not be. Null is what OpenAI's clients send for "not set".
  */
 import { isJsonObject } from "../../base/json.ts";
-import type { JsonMembers } from "../../plugin/chat.ts";
+import type { JsonObject } from "../../plugin/chat.ts";
 import type { GatewayError } from "../../plugin/index.ts";
 import { reject } from "../../plugin/index.ts";
 
@@ -13,13 +13,13 @@ export interface Findings {
 }
 
 export class Fields {
-  readonly #from: JsonMembers;
+  readonly #from: JsonObject;
   /** Path of the object, with the dot behind it; "" for the body. */
   readonly #at: string;
   readonly #findings: Findings;
   readonly #read = new Set<string>();
 
-  constructor(from: JsonMembers, findings: Findings, at = "") {
+  constructor(from: JsonObject, findings: Findings, at = "") {
     this.#from = from;
     this.#at = at;
     this.#findings = findings;
@@ -75,7 +75,7 @@ export class Fields {
     return isJsonObject(value) ? this.#inner(value, name) : this.wrong(name, "an object");
   }
 
-  members(name: string): JsonMembers | undefined {
+  members(name: string): JsonObject | undefined {
     const value = this.any(name);
     return value === undefined || isJsonObject(value) ? value : this.wrong(name, "an object");
   }
@@ -96,7 +96,7 @@ export class Fields {
   }
 
   /** What is set and nobody has read; undefined: nothing. */
-  rest(): JsonMembers | undefined {
+  rest(): JsonObject | undefined {
     let rest: Record<string, unknown> | undefined;
     for (const name in this.#from) {
       const value = this.#from[name] ?? undefined;
@@ -115,7 +115,7 @@ export class Fields {
     this.#findings.refusal ??= reject("invalid_field", { field: this.#at + name, expected });
   }
 
-  #inner(value: JsonMembers, name: string): Fields {
+  #inner(value: JsonObject, name: string): Fields {
     return new Fields(value, this.#findings, `${this.#at}${name}.`);
   }
 }
@@ -149,7 +149,7 @@ function isBeyond(tool: unknown): boolean {
 }
 
 /** Some member is set that is not among `known`. */
-function sets(from: JsonMembers, known: ReadonlySet<string>): boolean {
+function sets(from: JsonObject, known: ReadonlySet<string>): boolean {
   return Object.entries(from).some(([name, value]) => value !== null && !known.has(name));
 }
 

@@ -3,7 +3,7 @@
  * text, and data that is not what it says it is. Everything else of a request is text that the guardrails are given.
  */
 import type { CompiledEndpoint } from "../../compile/model.ts";
-import type { JsonMembers } from "../../plugin/chat.ts";
+import type { JsonObject } from "../../plugin/chat.ts";
 import type { CallOptions, ContentPart, GatewayError, Message } from "../../plugin/index.ts";
 import { reject, STAGES } from "../../plugin/index.ts";
 
@@ -90,7 +90,7 @@ function isBase64(text: string, from: number): boolean {
 }
 
 /** Keys of `logit_bias` are numbers of tokens; as texts they would go past the guardrails. */
-function refusedTokenIds(extra: JsonMembers | undefined): GatewayError | undefined {
+function refusedTokenIds(extra: JsonObject | undefined): GatewayError | undefined {
   const bias = extra?.["logit_bias"];
   if (typeof bias !== "object" || bias === null) return undefined;
   for (const token in bias) if (!/^\d{1,7}$/.test(token)) return forbidden("logit_bias");

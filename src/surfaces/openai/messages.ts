@@ -1,5 +1,5 @@
 /** Reads the messages of a request in OpenAI's format. What a field may hold is said here, and nothing of providers. */
-import type { Content, JsonMembers, ToolCall } from "../../plugin/chat.ts";
+import type { Content, JsonObject, ToolCall } from "../../plugin/chat.ts";
 import { readBase64Url } from "../../plugin/content.ts";
 import type { ContentPart, Message } from "../../plugin/index.ts";
 import { JSON_DEPTH_MAX, nestsTooDeep } from "../../provider-kit/wire/json.ts";
@@ -58,7 +58,7 @@ function readAnswer(fields: Fields, name: string | undefined): Message | undefin
   };
 }
 
-function withName(name: string | undefined, rest: JsonMembers | undefined): JsonMembers | undefined {
+function withName(name: string | undefined, rest: JsonObject | undefined): JsonObject | undefined {
   return name === undefined ? rest : { name, ...rest };
 }
 

@@ -9,7 +9,7 @@ import type { Call } from "../../pipeline/call.ts";
 import { runChat } from "../../pipeline/chat.ts";
 import type { ClosingAnswer, EventWriter, Reply } from "../../pipeline/reply.ts";
 import type { ChatResult, GatewayError, Usage } from "../../plugin/index.ts";
-import { charactersOf, reject } from "../../plugin/index.ts";
+import { countCharacters, reject } from "../../plugin/index.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Route, SurfaceModule } from "../route.ts";
 import { closingEvents, completionOf, wholeAsEvents } from "./answer.ts";
@@ -111,7 +111,7 @@ function begin(
   call.body = body;
   call.received = messages;
   call.messages = messages;
-  call.receivedCharacters = charactersOf(messages);
+  call.receivedCharacters = countCharacters(messages);
   call.options = options;
   call.stream = stream;
 }

@@ -6,7 +6,7 @@ import { isJsonObject, type JsonMap } from "../../base/json.ts";
 import { LEGACY_REVISIONS, META, STATELESS_REVISION } from "../../base/mcp-revisions.ts";
 import { VERSION } from "../../base/version.ts";
 import type { JsonValue } from "../../plugin/chat.ts";
-import { parsedValue } from "../../provider-kit/index.ts";
+import { parseValue } from "../../provider-kit/index.ts";
 
 const CLIENT: JsonMap = { name: "sluice", title: "Sluice", version: VERSION };
 
@@ -121,7 +121,7 @@ function headerText(text: string): string {
 
 /** The message that a text holds; undefined when it holds none. */
 export function messageOf(text: string): JsonMap | undefined {
-  const value = parsedValue(text);
+  const value = parseValue(text);
   return isJsonObject(value) ? value : undefined;
 }
 

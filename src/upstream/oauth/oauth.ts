@@ -6,7 +6,7 @@
 import { withoutAddress } from "../../base/without-address.ts";
 import type { HttpAnswer, HttpFailure, HttpRequest } from "../../plugin/host.ts";
 import type { Clock, MaybePromise } from "../../plugin/index.ts";
-import { parsed } from "../../provider-kit/index.ts";
+import { parseObject } from "../../provider-kit/index.ts";
 
 export interface OAuthSettings {
   readonly token_url: string;
@@ -210,5 +210,5 @@ function errorOf(answer: HttpAnswer): string | undefined {
 }
 
 function fieldsOf({ text }: HttpAnswer): Readonly<Record<string, unknown>> {
-  return parsed(text) ?? {};
+  return parseObject(text) ?? {};
 }

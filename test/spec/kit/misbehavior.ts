@@ -147,14 +147,14 @@ export function storeModule(name: string, hook: string, way: Way): string {
     close() { ${run("close", "")} },
     sessions: {
       open(owner, id) { ${run("sessions.open", `return { id: "s1", history: [], save() {}, close() {} };`)} },
-      peekCharacters() { return 0; },
+      historyCharacters() { return 0; },
       delete() { ${run("sessions.delete", "return true;")} },
       ownerOf() { return undefined; },
     },
     overrides: {
       list() { ${run("overrides.list", "return [];")} },
-      put() { return true; },
-      drop() { return false; },
+      set() { return true; },
+      delete() { return false; },
       watch(changed) { globalThis.overridden = changed; return () => {}; },
     },
     audit: { append() { ${run("audit.append", "")} }, query() { ${run("audit.query", "return [];")} } },
