@@ -1,6 +1,6 @@
-// Runs the benchmarks: the harness as TypeScript, against the gateway compiled anew from the sources as they are.
+// Runs the benchmarks: the TypeScript harness against a fresh build of the gateway.
 //   npm run bench                    npm run bench -- json stream --rounds 7
-//   npm run bench -- guardrails DIR  npm run bench -- json --no-build     (dist/ as it is)
+//   npm run bench -- guardrails DIR  npm run bench -- json --no-build     (with the existing dist/)
 import { spawnSync } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

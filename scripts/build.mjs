@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-/** The program, the plugin API, and what threads and child processes run, side by side: they find each other by relative URLs. */
+/** The program, the public packages, and the entries of threads and child processes. They find each other by relative URL. */
 const ENTRIES = [
   "src/main.ts",
   "src/index.ts",
@@ -19,20 +19,20 @@ const ENTRIES = [
   "src/webhooks/dispatcher-worker.ts",
   "src/plugins-host/isolation/isolated-child.ts",
 ].map((entry) => (typeof entry === "string" ? { in: entry, out: entry.replace(/.*\/|\.ts$/g, "") } : entry));
-/** Made a part of the output, for its seventy files; all other packages are loaded as they are, when they are needed. */
+/** Bundled, because it has seventy files; all other packages are loaded from node_modules when they are needed. */
 const INLINED = ["yaml"];
 
-/** Builds dist/ from nothing: a file deleted in the sources must not live on in the output. */
+/** Builds dist/ from scratch, so that files deleted in the sources disappear from the output. */
 export function build() {
   rmSync(join(root, "dist"), { recursive: true, force: true });
   bundle();
   writeFileSync(join(root, "dist/.built"), `${new Date().toISOString()}\n`);
 }
 
-/** Type checks, and writes declarations. Exits with the compiler's own code, so that a broken build is seen. */
+/** Type checks and writes declarations. Exits with the compiler's exit code. */
 function declare() {
   const tsc = compilerPath();
-  // Without development packages there is nobody to compile plugins against the types.
+  // Without development packages nothing compiles against the types.
   if (tsc === undefined) return;
   const run = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json"], {
     cwd: root,
@@ -63,9 +63,9 @@ function bundle() {
     platform: "node",
     target: "node20.19",
     external: packages.filter((name) => !INLINED.includes(name)),
-    // Built-in plugins and third parties' come through one and the same door.
+    // Built-in and third-party plugins import the same modules.
     alias: { "sluice/plugin": "./src/plugin/index.ts", "sluice/provider": "./src/provider-kit/index.ts" },
-    // What is inlined asks for Node's own modules by `require`.
+    // Bundled CommonJS packages call `require` for Node's modules.
     banner: {
       js: 'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);',
     },

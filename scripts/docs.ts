@@ -26,7 +26,7 @@ export function pages(): ReadonlyMap<string, string> {
 
 function errorsPage(): string {
   const answers = Object.entries(ERRORS).map(([code, { status, message }]) => {
-    // The keys of ERRORS are its codes, and placeholders do not matter for the retry header.
+    // Object.entries loses the type of the keys; message parameters do not affect the retry header.
     const error = reject(code as ErrorCode, {} as never);
     return `| ${status} | \`${cell(message)}\` | ${shouldRetry(error) ? "yes" : "no"} | \`${code}\` |`;
   });
@@ -40,35 +40,35 @@ function errorsPage(): string {
 
 # Errors
 
-## What a client can get
+## Errors of calls
 
-The body is \`{"ok": false, "error": …}\` with \`detail\`, \`scope\` and \`retry_after\` where they say more. The code is in
-the header \`X-Error-Code\` and in the request log; a provider's own code (such as \`context_length_exceeded\`) is in
-\`X-Provider-Error-Code\`. "Retry" is what the header \`X-Should-Retry\` says; an answer with \`Retry-After\` may
-always be tried again after it. A 502 whose cause was the provider's 400, 401, 403, 404, 413 or 422 says no: the same
-request would fail again.
+The body is \`{"ok": false, "error": …}\`, with \`detail\`, \`scope\` and \`retry_after\` where they apply. The code is in the
+header \`X-Error-Code\` and in the log; a provider's own code (such as \`context_length_exceeded\`) is in
+\`X-Provider-Error-Code\`. "Retry" is the value of the header \`X-Should-Retry\`; a call with \`Retry-After\` can always be
+repeated after that time. A 502 caused by the provider's 400, 401, 403, 404, 413 or 422 has \`false\`: the same request would
+fail again.
 
-Answers of endpoints with rate limits, refused or not, have \`RateLimit-Policy\` and \`RateLimit\` (IETF draft
-\`ratelimit-headers\`): of each window its limit \`q\` and length \`w\`, the calls that remain \`r\`, and the seconds \`t\` until
-the next place is free; a 429 names the window that refused. \`X-RateLimit-Limit\`, \`-Remaining\` and \`-Reset\` (seconds)
+Answers of endpoints with rate limits, successful or not, have \`RateLimit-Policy\` and \`RateLimit\` (IETF draft
+\`ratelimit-headers\`): for each window its limit \`q\`, length \`w\`, remaining calls \`r\`, and seconds \`t\` until
+the next call is possible; a 429 names the window that is full. \`X-RateLimit-Limit\`, \`-Remaining\` and \`-Reset\` (seconds)
 are those of the window with the fewest calls left.
 
 | Status | \`error\` | Retry | Code |
 |---|---|---|---|
 ${answers.join("\n")}
 
-JSON-RPC surfaces (MCP bridge, control plane) answer errors in their envelope, mostly with status 200; \`X-Error-Code\` of an
-answer that is one error has the code of the table above, or for errors of the protocol:
+JSON-RPC surfaces (MCP bridge, control plane) return errors in the JSON-RPC envelope, mostly with status 200. \`X-Error-Code\` has
+the code of the table above or, for protocol errors:
 
 | JSON-RPC | Code |
 |---|---|
 ${protocol.join("\n")}
 
-## What a configuration can get
+## Diagnostics of the configuration
 
-Codes are stable. Those with E are errors, those with W warnings.
+Codes are stable. E codes are errors, W codes are warnings.
 
-| Code | What | Meaning |
+| Code | Diagnostic | Meaning |
 |---|---|---|
 ${diagnostics.join("\n")}
 `;
@@ -94,17 +94,17 @@ function configurationPage(): string {
 
 ## Files
 
-A configuration is a YAML file, or a folder whose \`*.yaml\` and \`*.yml\` files are its parts. Files may \`include\` others;
-\`*.test.yaml\` and \`*.test.yml\` hold test cases and are never parts.
+A configuration is a YAML file, or a folder whose \`*.yaml\` and \`*.yml\` files are its parts. Files can \`include\` others.
+\`*.test.yaml\` and \`*.test.yml\` contain test cases and are never parts.
 
-**Root.** Everything that a configuration names stays inside its root, symbolic links resolved: the folder of its first
-file, or \`--root DIR\`. Included files, prompts, schemas and plugin files outside it are refused before they are opened
-(E0011). A field that holds a secret (\`api_key\`, tokens, \`secret\`, \`client_secret\`, headers, \`url\`) may name a mounted
+**Root.** All files that a configuration names must be inside its root, after resolving symbolic links. The root is the folder
+of the first file, or \`--root DIR\`. Included files, prompts, schemas and plugin files outside it are rejected before they are
+opened (E0011). A field that contains a secret (\`api_key\`, tokens, \`secret\`, \`client_secret\`, headers, \`url\`) may name a mounted
 file by its absolute path: \`\${file:/run/secrets/key}\`. Files must be regular files of at most 32 MiB, 256 MiB together. An
-overlay is named on the command line and may lie anywhere; what it names stays inside the root.
+overlay is named on the command line and may be anywhere; the files that it names must be inside the root.
 
-**Included files of other teams.** An entry of \`include\` may be a map that restricts what its files, and those that they
-include, may refer to:
+**Included files of other teams.** An entry of \`include\` can be a map that restricts which references its files, and the files
+that they include, may contain:
 
 \`\`\`yaml
 projects:
@@ -112,24 +112,24 @@ projects:
       - { path: teams/support.yaml, secrets: { allow: ["SUPPORT_*"] } }
 \`\`\`
 
-\`allow\` holds names of environment variables and paths of files (absolute, or from the root); \`*\` stands for any
-characters. Prompts, templates and schemas in the folder of the referring file need no entry. Such files cannot name
-plugins of the gateway, whose code can read every secret.
+\`allow\` lists environment variables and file paths (absolute, or relative to the root); \`*\` matches any characters. Prompts,
+templates and schemas in the folder of the referring file need no entry. Such files cannot register plugins, because plugin
+code can read every secret.
 
 **Overlays.** \`--overlay FILE\` is a partial configuration. Maps merge, \`null\` removes a key, and lists of objects merge
-entry by entry: by \`uuid\`, \`slug\`, \`alias\`, \`id\`, \`name\`, then \`hash\`, whichever of these both have first (prices by provider
-and model). An entry that matches nothing is added when it is complete, and is an error otherwise (E0012). Nothing is
-dropped by being left out: use \`is_active: false\`, or \`null\` for a whole key. Lists whose entries have no names
-(\`guardrails\`, \`failover\`, \`stages\`, \`events\`, \`scopes\`) replace the list below; when that drops objects, W0111 warns,
-unless the list begins with \`- replace: true\`.
+entry by entry: by \`uuid\`, \`slug\`, \`alias\`, \`id\`, \`name\`, then \`hash\`, the first of these that both have (prices by provider
+and model). An entry that matches nothing is added when it is complete, and is an error otherwise (E0012). Entries
+that the overlay omits are kept: use \`is_active: false\` to deactivate one, or \`null\` to remove a whole key. Lists whose entries
+have no names (\`guardrails\`, \`failover\`, \`stages\`, \`events\`, \`scopes\`) replace the original list; if that drops objects,
+W0111 warns, unless the list begins with \`- replace: true\`.
 
-**Pull requests of strangers.** \`sluice validate --no-secrets --no-plugins\` needs no secret and executes no plugin code:
-prompts, templates and schemas are read, variables and mounted secrets count as given.
+**Untrusted pull requests.** \`sluice validate --no-secrets --no-plugins\` needs no secret and executes no plugin code: prompts,
+templates and schemas are read, variables and mounted secrets are treated as set.
 
 ## Keys
 
-Every key that a configuration may have. A key without a default must be given where its map is given. \`[]\` stands for
-each entry of a list, \`*\` for any name.
+All configuration keys. "required" means required when the surrounding map is present. \`[]\` is each entry of a list, \`*\` any
+name.
 
 | Key | Type | Default | Meaning |
 |---|---|---|---|
@@ -137,13 +137,13 @@ ${rows.join("\n")}
 
 ## Options of built-in guardrails and providers
 
-A guardrail's options stand beside \`use\` or under \`options\`; a provider's under \`options\` of a credential or of
-\`providers.<key>\`.
+Options of a guardrail are set next to \`use\` or under \`options\`; options of a provider under \`options\` of a credential or
+of \`providers.<key>\`.
 
 ${plugins.join("\n")}`;
 }
 
-/** One row a key, depth first. */
+/** One row per key, depth first. */
 function describe(schema: SchemaNode, path: string, rows: string[]): void {
   const properties = object(schema["properties"]);
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
@@ -176,7 +176,7 @@ function typeOf(node: SchemaNode): string {
   return types;
 }
 
-/** An object, of which nothing is known but that it has keys; an empty one in the place of anything else. */
+/** The value as an object with unknown keys; an empty one if it is not an object. */
 function object(value: unknown): SchemaNode {
   return typeof value === "object" && value !== null ? (value as SchemaNode) : {};
 }

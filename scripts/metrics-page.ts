@@ -1,5 +1,5 @@
-// The table of docs/metrics.md, read from the source text: every metric is registered under a literal name, with a
-// literal help and literal labels, and one that is not is an error here.
+// docs/metrics.md, read from the source text: every metric is registered with a literal name, help and labels; anything else
+// is an error here.
 import { readdirSync, readFileSync } from "node:fs";
 
 export interface Listed {
@@ -7,14 +7,14 @@ export interface Listed {
   readonly type: "counter" | "histogram" | "gauge";
   readonly labels: readonly string[];
   readonly help: string;
-  /** The store that has it; undefined: every gateway has it. */
+  /** The store that registers it; undefined: every gateway. */
   readonly driver: string | undefined;
 }
 
 const REGISTERED =
   /\b(counter|histogram|gauges?)(?:\?\.)?\(\s*"(sluice_\w+)",\s*"((?:[^"\\]|\\.)*)",\s*(\[[^\]]*\])?/g;
 const NAMED = /"sluice_\w+"/g;
-/** Other things of ours that are called so. */
+/** Names that begin alike and are not metrics. */
 const NO_METRICS = new Set(['"sluice_session"']);
 
 /** Every metric of the gateway, by name. */
@@ -29,18 +29,18 @@ export function listedMetrics(): readonly Listed[] {
   return found.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Throws where a name stands that is not registered as it should be. */
+/** Throws if a metric is not registered with literals. */
 export function metricsIn(text: string, path: string): readonly Listed[] {
   const listed = [...text.matchAll(REGISTERED)].map(([, kind = "", name = "", help = "", labels = "[]"]) => ({
     name,
-    type: kind.replace(/s$/, "") as Listed["type"], // one of the words that the pattern has
+    type: kind.replace(/s$/, "") as Listed["type"], // the pattern matches only these words
     labels: [...labels.matchAll(/"(\w+)"/g)].map(([, label = ""]) => label),
     help,
     driver: /^src\/state\/redis[./]/.test(path) ? "redis" : undefined,
   }));
   const named = [...text.matchAll(NAMED)].filter(([name]) => !NO_METRICS.has(name)).length;
   if (named !== listed.length) {
-    throw new Error(`${path}: metrics are registered with a literal name, help and list of labels`);
+    throw new Error(`${path}: register metrics with a literal name, help and list of labels`);
   }
   return listed;
 }
@@ -55,25 +55,24 @@ export function metricsPage(written: string): string {
 
 # Metrics and traces
 
-\`GET /metrics\` on the admin listener is Prometheus' text format. \`project\` is a project's uuid, \`endpoint\` a slug; both
-are empty for calls that reached no endpoint. All labels are names of the configuration or words of the gateway, so that
-the number of series is bounded by the configuration.
+\`GET /metrics\` on the admin listener returns Prometheus' text format. \`project\` is a project's uuid, \`endpoint\` a slug; both
+are empty for calls that reached no endpoint. Label values come from the configuration or from fixed lists, so that the
+configuration bounds the number of series.
 
-| Metric | Type | Labels | What it says |
+| Metric | Type | Labels | Meaning |
 |---|---|---|---|
 ${rows.join("\n")}
 
 ## Traces
 
-With \`telemetry.otlp.endpoint\` every call is a span, and every try of a model is one under it, named by OpenTelemetry's
-conventions for generative AI (\`src/telemetry/traces-names.ts\` has all names). They are exported by OTLP over HTTP, as JSON,
-to \`/v1/traces\` under the endpoint. A W3C \`traceparent\` of the client is the call's parent, and the provider gets one
-whose parent is our span; a client that says "not sampled" is obeyed, and its header goes on as it came. A call without
-one begins a trace, whose id is its request id without the dashes. Prompts and answers are part of spans only with
-\`telemetry.otlp.content: true\`.
+With \`telemetry.otlp.endpoint\` every call is a span and every attempt at a model a child span, named by OpenTelemetry's
+conventions for generative AI (\`src/telemetry/traces-names.ts\` lists all names). They are exported with OTLP over HTTP as JSON,
+to \`/v1/traces\` under the endpoint. The client's W3C \`traceparent\` is the parent of the call, and the provider receives one
+whose parent is the attempt's span. If the client's header says "not sampled", no span is exported and the header is passed on
+unchanged. A call without a header begins a trace whose id is its request id without dashes. Spans contain prompts and answers
+only with \`telemetry.otlp.content: true\`.
 
-Batches are of 512 spans at most, sent after five seconds at the latest, one request at a time with ten seconds to answer.
-At most 2,048 spans wait; what does not fit, or what the collector refuses, is dropped and counted in
-\`sluice_trace_spans_total\`.
+A batch has at most 512 spans and is sent after at most 5 s, one request at a time with a timeout of 10 s. At most 2,048 spans
+are queued; spans that do not fit, or that the collector rejects, are dropped and counted in \`sluice_trace_spans_total\`.
 `;
 }

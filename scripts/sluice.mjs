@@ -1,5 +1,5 @@
-// Runs `sluice COMMAND …` from a clone: bundles first when a source is newer than the last build, then hands over
-// to the program in this very process, so that signals and exit codes are its own.
+// Runs `sluice COMMAND …` from a clone: rebuilds dist/ when a source is newer than the last build, then runs the program in
+// this process, so that signals and exit codes are the program's.
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,19 +13,19 @@ function isNewerThan(path, timeMs) {
   return entry.mtimeMs > timeMs || readdirSync(path).some((name) => isNewerThan(join(path, name), timeMs));
 }
 
-/** Needs esbuild, which is among the packages that the program runs with. */
+/** Needs esbuild, which is a runtime dependency. */
 async function compile() {
   try {
     const { build } = await import("./build.mjs");
     build();
   } catch (error) {
     if (error.code !== "ERR_MODULE_NOT_FOUND" && error.code !== "MODULE_NOT_FOUND") throw error;
-    process.stderr.write("sluice cannot be compiled: packages are missing. Run: npm ci\n");
+    process.stderr.write("sluice: packages are missing; run: npm ci\n");
     process.exit(1);
   }
 }
 
-// src/cli/node-version.ts says the same for the installed package; here nothing is compiled yet.
+// The same check as src/cli/node-version.ts: nothing is compiled yet.
 const [major, minor] = process.versions.node.split(".").map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
   process.stderr.write(`Sluice needs Node 20.19 or newer; this is ${process.versions.node}.\n`);

@@ -1,5 +1,5 @@
-// Runs the tests with Node's own runner, TypeScript as it stands: all of test/, or the files given. All of them run in
-// a few processes rather than one a file, since starting one costs more than most files take.
+// Runs the tests with Node's test runner and tsx: all of test/, or the given files. All of test/ runs in a few processes
+// instead of one per file, since starting a process takes longer than most files.
 //   npm test                       npm test -- test/config/parse.test.ts
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -7,9 +7,9 @@ import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** Of one process, of a file's or a group's: the runner kills it then. test-limit.mjs ends a single test before that. */
+/** The runner kills a process after this time. test-limit.mjs ends a single test earlier. */
 const PROCESS_TIMEOUT_MS = 600_000;
-/** More than one, so that a slow group is made up for by the others. */
+/** More than one, to balance slow groups. */
 const GROUPS_PER_CORE = 3;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
@@ -29,7 +29,7 @@ function allFiles() {
     .sort();
 }
 
-/** One module a group that imports its files. Neighbours are much alike, so they are dealt out in turn. */
+/** One module per group that imports its files. Files next to each other take similar time, so they are distributed in turn. */
 function grouped(files, count) {
   return Array.from({ length: Math.min(count, files.length) }, (_, group) => {
     const path = join(folder, `group-${group + 1}.mjs`);

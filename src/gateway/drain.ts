@@ -34,7 +34,7 @@ export async function drain({ clock, open, servers, timeoutMs, isListening }: Dr
 }
 
 async function endCalls(open: OpenCalls, servers: readonly HttpServer[]): Promise<void> {
-  open.giveUpAll();
+  open.cancelAll();
   await batchEnded();
   for (const server of servers) server.closeIdle();
   // By the machine's time, since it is the kernel that is waited for. Clients that do not read are cut off then.

@@ -1,6 +1,6 @@
 /**
- * One call: the Exchange that hooks see, and beside it what the pipeline alone keeps of it (claims, reservation, stage
- * times, cancellation). One plain object a call, no closures, so that making it is cheap.
+ * One call: the Exchange that hooks see, and the state that only the pipeline uses (claims, reservation, stage times,
+ * cancellation). One plain object per call without closures, so that creating it is cheap.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { ByteBudget } from "../base/byte-budget.ts";
@@ -45,7 +45,7 @@ const NO_CLAIMS: readonly Claim[] = Object.freeze([]);
 const NO_TARGETS: readonly Target[] = Object.freeze([]);
 const NO_BODY: Readonly<Record<string, unknown>> = Object.freeze({});
 
-/** What every call needs of the gateway. */
+/** Shared by all calls of a gateway. */
 export interface Runtime {
   /** Bytes that all calls hold in memory. */
   readonly buffered: ByteBudget;
@@ -54,7 +54,7 @@ export interface Runtime {
   readonly store: StateStore;
 }
 
-/** What is known of a call when its head has been read. */
+/** What is known of a call when its headers have been read. */
 export interface Arrival {
   readonly rt: Runtime;
   readonly requestId: string;
@@ -70,15 +70,18 @@ export interface Arrival {
   readonly monotonicMs: number;
 }
 
-/** Whoever breaks a silence that has lasted too long. */
-export interface KeepAlive {
-  look(nowMs: number): void;
+/** What runs a call: the request context until its endpoint is known, then the run of that endpoint. */
+export interface CallOwner {
+  /** The call has been cancelled; `Call.cancelled` is the reason. Ends the call. */
+  stop(): void;
+  /** Called about once per second by OpenCalls. */
+  tick?(nowMs: number): void;
 }
 
-/** A call that was given up has so long to end, with whatever its end waits for; then it is abandoned. */
+/** A cancelled call may take this long to end; then it is abandoned. */
 const END_MS = 10_000;
 
-/** A hook that has answered with a promise. */
+/** A hook that has returned a promise. */
 export interface WaitedFor {
   readonly stage: number;
   readonly plugin: string;
@@ -105,8 +108,6 @@ export class Call implements Exchange {
   receivedCharacters = 0;
   messages: readonly Message[] = NO_MESSAGES;
   options: CallOptions | undefined = undefined;
-  /** A streamed answer that must not be silent for too long. Looked at by OpenCalls. */
-  silence: KeepAlive | undefined = undefined;
   sessionId: string | undefined = undefined;
   config: ConfigRef = NO_CONFIG;
   readonly guardrails: GuardrailRun[] = [];
@@ -114,7 +115,7 @@ export class Call implements Exchange {
   readonly verdicts: VerdictRecord[] = [];
   delivery: Delivery | undefined = undefined;
 
-  /** What may be asked, once its endpoint is known. Set by the pipeline. */
+  /** Of its endpoint, in order. Set by the pipeline. */
   targets: readonly Target[] = NO_TARGETS;
   /** Claims made and not yet decided. */
   claims: Claim[] = [];
@@ -125,39 +126,39 @@ export class Call implements Exchange {
   windowsAtMs = 0;
   /** Money held for this call until it is settled or released. */
   reservation: Reservation | undefined = undefined;
-  /** The claim whose prices the cost of this call is reckoned by. */
+  /** The spend claim that prices this call. */
   priced: Extract<Claim, { kind: "spend" }> | undefined = undefined;
   /** Bytes of its body and of its provider's answer that are in memory until it ends. */
   heldBytes = 0;
-  /** Why the call was given up, once it was. `fault`: code that worked for it has thrown. */
+  /** Why the call was cancelled. `fault`: code that worked for it has thrown. */
   cancelled: "client_gone" | "timeout" | "shutdown" | "buffers_full" | "fault" | undefined = undefined;
-  /** The plugin whose promise the call waits for, for the log when that takes too long. */
+  /** The plugin whose promise the call waits for, logged at a timeout. */
   waitsFor: WaitedFor | undefined = undefined;
   /** Monotonic time of the first byte of the answer; 0 before it. */
   firstByteMs = 0;
   /** Its place among the open calls; see OpenCalls. */
   openIndex = -1;
-  /** True from the moment a provider is asked: from then on giving up is not free. */
+  /** A provider has been called: from then on cancelling costs money. */
   asked = false;
-  /** Set by the one place that ends calls; nothing may happen to the call after it. */
+  /** Set by `endCall`; nothing may happen to the call after it. */
   ended = false;
-  /** Monotonic time at which it is given up; looked at by OpenCalls. */
+  /** Monotonic time of its timeout; checked by OpenCalls. */
   deadlineMs = Number.POSITIVE_INFINITY;
-  /** The same for a stream whose first content has gone out. */
+  /** The same for a stream whose first content has been sent. */
   streamDeadlineMs = Number.POSITIVE_INFINITY;
-  /** What it has cost, once that is decided; nano-dollars. */
+  /** Its final cost in nano-dollars. */
   settledNanoUsd: number | undefined = undefined;
-  /** How long a hook may hold a stream up, and a client may leave it unread. */
+  /** How long a hook may delay a stream, and a client may leave it unread. */
   requestTimeoutMs = Number.POSITIVE_INFINITY;
   streamIdleTimeoutMs = Number.POSITIVE_INFINITY;
-  /** The generation the call runs on, let go at its end. */
+  /** The generation that the call runs on, released at its end. */
   lease: { release(): void } | undefined = undefined;
-  /** The client's connection, for a call that not even a refusal can end. */
+  /** The client's connection, closed when the call cannot be answered at all. */
   connection: { destroy(): unknown } | undefined = undefined;
-  /** The finish hooks that hear of its end. Set by whoever has taken the call on. */
+  /** The finish hooks to run at its end. Set by its owner. */
   finishSteps: readonly FinishStep[] = NO_STEPS;
-  /** Told when the call is given up, after whoever waits on its behalf. Set by the pipeline. */
-  owner: { givenUp(): void } | undefined = undefined;
+  /** Stopped on cancellation, after the callback that a plugin or provider has registered. undefined once it has ended. */
+  owner: CallOwner | undefined = undefined;
 
   #slots: Map<symbol, unknown> | undefined = undefined;
   #abort: AbortController | undefined = undefined;
@@ -205,14 +206,14 @@ export class Call implements Exchange {
     if (run !== undefined && this.cancelled !== undefined) this.#runCancel();
   }
 
-  /** Gives the call up: whoever is waiting for something on its behalf is told, once. */
+  /** Cancels the call: aborts its signal, runs the registered callback and stops its owner, once. */
   cancel(reason: NonNullable<Call["cancelled"]>): void {
     if (this.cancelled !== undefined || this.ended) return;
     this.cancelled = reason;
     this.deadlineMs = Math.min(this.deadlineMs, this.rt.clock.monotonicMs()) + END_MS;
     this.#abort?.abort(reason);
     this.#runCancel();
-    this.owner?.givenUp();
+    this.owner?.stop();
   }
 
   claim(claim: Claim): void {
@@ -234,7 +235,7 @@ export class Call implements Exchange {
     this.#stageSinceMs = monotonicMs;
   }
 
-  /** Books the time since the last stage began under another one, which has decided the call. */
+  /** Attributes the time since the last stage began to another one, which has decided the call. */
   bookAs(stage: number): void {
     this.#stage = stage;
   }

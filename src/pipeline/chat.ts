@@ -1,18 +1,16 @@
 /**
- * A call of an endpoint from its parsed body to its answer: chain down, provider, chain up, money, reply. Shared by
- * the chat surface, the wrapper and the MCP bridge; knows no HTTP and no wire shape of a surface.
+ * A call of an endpoint from its parsed body to its answer: chain down, provider, chain up, money, reply. Shared by the
+ * chat, OpenAI and MCP surfaces; knows no HTTP and no surface's wire format.
  */
 import type { CompiledEndpoint } from "../compile/model.ts";
 import type { Answer, AnswerStream } from "../plugin/contract.ts";
 import type { ChatResult, GatewayError, Usage } from "../plugin/index.ts";
 import { isGatewayError, isPromise, reject, STAGES } from "../plugin/index.ts";
-import type { Call } from "./call.ts";
-import { openChunkHooks } from "./chunk-hooks.ts";
+import type { Call, CallOwner } from "./call.ts";
 import { deliveredResult } from "./delivery.ts";
-import { type Cost, closeMoney, type Ending, endCall, NO_COST } from "./end.ts";
-import { failCall, follow } from "./fault.ts";
+import { type Cost, closeMoney, type Ending, endCall, failCall, follow, NO_COST } from "./end.ts";
 import type { Reply } from "./reply.ts";
-import { runCommit, runRequest, runResponse } from "./run.ts";
+import { openChunkHooks, runCommit, runRequest, runResponse } from "./run.ts";
 import { type PumpOwner, StreamPump } from "./stream.ts";
 import { answerCharacters, checkedUsage } from "./usage.ts";
 
@@ -46,12 +44,12 @@ function wholeAsStream(result: ChatResult): AnswerStream {
   };
 }
 
-/** The answer under way does not fit beside what other calls hold in memory. */
+/** The answer does not fit into memory next to those of other calls. */
 function buffersFull(): GatewayError {
   return reject("buffers_full", {}, { retryAfterSeconds: 1 });
 }
 
-/** An answer that nothing can refuse any more. `close` ends its stream; without it the answer is sent whole. */
+/** An answer that nothing can refuse anymore. `close` ends its stream; without it the answer is sent whole. */
 interface Final {
   readonly result: ChatResult;
   readonly usage: Usage;
@@ -62,12 +60,12 @@ function costsOf({ nanoUsd, listNanoUsd }: Cost): Pick<Ending, "costNanoUsd" | "
   return { costNanoUsd: nanoUsd, listCostNanoUsd: listNanoUsd };
 }
 
-class ChatRun implements PumpOwner {
+class ChatRun implements CallOwner, PumpOwner {
   readonly #x: Call;
   readonly #endpoint: CompiledEndpoint;
   readonly #reply: Reply;
   #pump: StreamPump | undefined;
-  /** The provider's whole answer, once there is one: whatever is refused after it has been paid for. */
+  /** The provider's answer, once there is one: it is paid for even when it is refused later. */
   #answered: ChatResult | undefined;
 
   constructor(x: Call, endpoint: CompiledEndpoint, reply: Reply) {
@@ -116,7 +114,7 @@ class ChatRun implements PumpOwner {
     else this.#answer(answer);
   }
 
-  /** A whole answer to a client that asked for events (a hook answered, say) goes through the same pump. */
+  /** A whole answer for a client that requested events, of a hook for example, goes through the same pump. */
   #answer(result: ChatResult): void {
     if (this.#x.stream) this.#stream(wholeAsStream(result));
     else this.#whole(result);
@@ -136,12 +134,12 @@ class ChatRun implements PumpOwner {
     const x = this.#x;
     if (x.ended) return;
     if (isGatewayError(result)) return this.#refuse(result, result.status === 502 ? "failed" : "refused");
-    // A hook that answers anew need not say what was used: the provider's answer has been paid for.
+    // A hook that replaces the answer need not report usage: the provider's answer is paid for.
     const usage = result.usage ?? this.#answered?.usage ?? checkedUsage(x, undefined, 0);
     this.#keep({ result, usage, close: undefined });
   }
 
-  /** What must be kept is kept before the client has its last byte; then it is paid for, and goes out. */
+  /** Stores what must be stored before the client has its last byte, then settles, then sends. */
   #keep(final: Final): void {
     const kept = runCommit(this.#x, this.#endpoint.commit, final.result);
     if (isPromise(kept)) follow(this.#x, kept, (error) => this.#settle(final, error));
@@ -178,9 +176,9 @@ class ChatRun implements PumpOwner {
       answer.cancel();
       return this.#refuse(hooks, "failed");
     }
-    const outlet = this.#reply.events(x);
+    const writer = this.#reply.events(x);
     const { keepsAnswer } = this.#endpoint;
-    const pump = new StreamPump(x, hooks, { answer, outlet, owner: this, keepsAnswer });
+    const pump = new StreamPump(x, hooks, { answer, writer, owner: this, keepsAnswer });
     this.#pump = pump;
     answer.attach(pump);
   }
@@ -195,23 +193,27 @@ class ChatRun implements PumpOwner {
     this.#refuse(error, error.status >= 500 ? "failed" : "refused");
   }
 
-  /** The call was given up (client gone, timed out, shutdown): ends it now, whoever still works on it. */
-  givenUp(): void {
+  tick(nowMs: number): void {
+    this.#pump?.tick(nowMs);
+  }
+
+  /** Ends the call now, whatever still works on it. */
+  stop(): void {
     const x = this.#x;
     const part = this.#pump?.cancel();
     if (part !== undefined) this.#answered = { ...part.result, usage: part.usage };
     if (x.cancelled === "client_gone") return this.#close(undefined, "client_gone");
-    this.#close(this.#givenUpError(), "failed");
+    this.#close(this.#cancellation(), "failed");
   }
 
-  #givenUpError(): GatewayError {
+  #cancellation(): GatewayError {
     const { cancelled } = this.#x;
     if (cancelled === "timeout") return this.#timedOut();
     if (cancelled === "buffers_full") return buffersFull();
     return cancelled === "fault" ? reject("internal", {}) : reject("draining", {});
   }
 
-  /** In the words of a provider's own time-out, when one was being asked. */
+  /** Worded as a provider's own timeout when one was being called. */
   #timedOut(): GatewayError {
     const x = this.#x;
     const ms = Math.round(x.rt.clock.monotonicMs() - x.startedMonotonicMs);
@@ -225,7 +227,7 @@ class ChatRun implements PumpOwner {
     if (!this.#x.ended) this.#close(error, outcome);
   }
 
-  /** Settles or gives back, then says so to the client. A store that fails here must not keep the client waiting. */
+  /** Settles or releases, then answers the client. A store that fails here must not keep the client waiting. */
   #close(error: GatewayError | undefined, outcome: Ending["outcome"]): void {
     const x = this.#x;
     const answered = this.#answered;

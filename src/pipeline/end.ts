@@ -1,12 +1,13 @@
 /**
- * The one place where a call ends, exactly once, whatever happened: money settled or given back, every finish hook
- * told, the generation let go. Nothing else may settle, release or finish.
+ * The one place where a call ends, exactly once, whatever happened: its reservation settled or released, every finish hook
+ * run, its generation released. Also ends calls whose own code throws where no guard of a plugin is: in the pipeline, in a
+ * surface, in a callback of the network or the store. Such a fault costs that call: 500.
  */
 
 import { finishInBatch } from "../base/batching.ts";
 import type { FinishStep } from "../compile/model.ts";
 import type { CallEnd, ChatResult, GatewayError, MaybePromise, Usage } from "../plugin/index.ts";
-import { isPromise, reject } from "../plugin/index.ts";
+import { isPromise, reject, STAGES } from "../plugin/index.ts";
 import { PluginFault } from "../plugin-guard/guard.ts";
 import type { Call } from "./call.ts";
 import { releaseReservation, runFinish, settleReservation } from "./run.ts";
@@ -22,8 +23,8 @@ export const NO_COST: Cost = Object.freeze({ nanoUsd: 0, listNanoUsd: undefined 
 
 /**
  * Ends the money side. With `usage` the actual cost is settled. Each attempt that its provider accepted and that gave no
- * answer costs the input estimate beside it, whether another target took over or not: the provider has worked. So does a
- * call that was given up while a provider was asked. Otherwise the reservation is released. Never throws: a store that
+ * answer costs the input estimate, whether another target took over or not: the provider has worked. So does a call that was
+ * cancelled while a provider was working on it. Otherwise the reservation is released. Never throws: a store that
  * fails is a GatewayError.
  */
 export function closeMoney(x: Call, usage: Usage | undefined): MaybePromise<Cost | GatewayError> {
@@ -61,8 +62,8 @@ function failedAttempts({ asked, attempts, cancelled }: Call, answered: boolean)
 }
 
 /**
- * What the claim says the call has cost. A claim may be a plugin's: where it throws, or says what is no amount of money,
- * the call costs what was reserved for it, since a reservation must end whatever the cost says.
+ * The cost by the claim. A claim may be a plugin's: where it throws or returns something other than an amount, the call
+ * costs what was reserved for it, since a reservation must end in any case.
  */
 function costOf(x: Call, claim: NonNullable<Call["priced"]>, usage: Usage): number {
   let fault: unknown;
@@ -81,7 +82,7 @@ function costOf(x: Call, claim: NonNullable<Call["priced"]>, usage: Usage): numb
   return settled_nano_usd;
 }
 
-/** For the log only: a claim that fails to say it has settled all the same. */
+/** For the log only: its failure does not affect the settlement. */
 function listCostOf(x: Call, claim: NonNullable<Call["priced"]>, usage: Usage): number | undefined {
   try {
     const cost = claim.listCostNanoUsd?.(usage);
@@ -107,7 +108,7 @@ function storeFailed(x: Call, thrown: unknown): GatewayError {
   return reject("internal", {}, { cause: thrown });
 }
 
-/** How a call ended, as far as its surface knows. */
+/** How a call ended, as its surface reports it. */
 export interface Ending {
   readonly outcome: CallEnd["outcome"];
   readonly status: number;
@@ -119,9 +120,9 @@ export interface Ending {
 }
 
 /**
- * Ends a call: the second time for one call does nothing. What a client is told of a guardrail is recorded before the
- * answer goes out. The other finish hooks run when the answers of this turn of the loop are out, all calls' together: no
- * client waits for another's log line, and code that runs in a row runs faster.
+ * Ends a call; does nothing the second time. Verdicts are recorded before the answer is sent. The other finish hooks run
+ * when all answers of this event-loop iteration are written: no client waits for another's log line, and running similar
+ * work back to back keeps it in CPU caches.
  */
 export function endCall(x: Call, steps: readonly FinishStep[], ending: Ending): void {
   if (x.ended) return;
@@ -153,27 +154,77 @@ export function endCall(x: Call, steps: readonly FinishStep[], ending: Ending): 
   finishInBatch(() => finish(x, steps, end, recorded), x, finishFailed);
 }
 
-/** An answer that broke off has not stopped, whatever its part says: a failure is an error, and one left has no end. */
+/** An incomplete answer has not stopped: a failure ends with `error`, an answer whose client disconnected has no reason. */
 function finishReasonOf({ outcome, result }: Ending): CallEnd["finishReason"] {
   if (result === undefined || outcome === "client_gone") return undefined;
   return outcome === "failed" ? "error" : result.finishReason;
 }
 
-/** `recorded`: what was begun with the answer. */
+/** `recorded`: the finish hooks that were run with the answer. */
 function finish(x: Call, steps: readonly FinishStep[], end: CallEnd, recorded: MaybePromise<void>): void {
   const finished = runFinish(x, steps, end);
-  if (isPromise(finished) || isPromise(recorded)) void Promise.all([finished, recorded]).then(() => letGo(x));
-  else letGo(x);
+  if (isPromise(finished) || isPromise(recorded))
+    void Promise.all([finished, recorded]).then(() => releaseCall(x));
+  else releaseCall(x);
 }
 
-/** A finish step of the gateway's own has thrown: the call is over all the same. */
+/** A finish step of the gateway itself has thrown; the call is over nevertheless. */
 function finishFailed(x: Call, thrown: unknown): void {
   x.rt.log.error({ request_id: x.requestId, err: thrown }, "the end of a call was not recorded");
-  letGo(x);
+  releaseCall(x);
 }
 
-function letGo(x: Call): void {
+function releaseCall(x: Call): void {
   const { lease } = x;
   x.lease = undefined;
   lease?.release();
+}
+
+/** Logs what was thrown and ends the call. Never throws; does nothing else for a call that has ended. */
+export function failCall(x: Call, thrown: unknown): void {
+  logFault(x, thrown);
+  if (x.ended) return;
+  try {
+    if (x.cancelled === undefined) return x.cancel("fault");
+  } catch (again) {
+    logFault(x, again);
+  }
+  abandonCall(x);
+}
+
+/** Runs `next` when the promise settles. A failure of either fails the call, so that no rejection is left unhandled. */
+export function follow<T>(x: Call, promise: Promise<T>, next: (value: T) => void): void {
+  promise.then(
+    (value) => {
+      try {
+        next(value);
+      } catch (thrown) {
+        failCall(x, thrown);
+      }
+    },
+    (thrown: unknown) => failCall(x, thrown),
+  );
+}
+
+/** Ends a call that could not be answered, not even with a refusal: its connection is closed. */
+export function abandonCall(x: Call): void {
+  if (x.ended) return;
+  const nothing = { result: undefined, usage: undefined, costNanoUsd: 0 };
+  try {
+    const closed = closeMoney(x, undefined);
+    // Neither rejects nor throws; not awaited, since the store may be what never answers.
+    if (isPromise(closed)) void closed;
+    x.connection?.destroy();
+  } catch (thrown) {
+    logFault(x, thrown);
+  }
+  const ending = { outcome: "failed", status: 500, error: reject("internal", {}), ...nothing } as const;
+  endCall(x, x.finishSteps, ending);
+}
+
+/** A plugin's fault has already been logged, with its name. */
+function logFault(x: Call, thrown: unknown): void {
+  if (thrown instanceof PluginFault) return;
+  const stage = STAGES[x.stage] ?? "";
+  x.rt.log.error({ request_id: x.requestId, stage, err: thrown }, "a call failed with an internal error");
 }

@@ -1,7 +1,7 @@
 /**
- * The calls that have arrived and not ended, and who watches their deadlines and silences: one look at all of them now and then costs
- * less than a timer for each. An array with each call's place kept on the call: a Set that every call is added to and
- * deleted from keeps growing new tables, whose garbage drags finished calls into V8's old space.
+ * The open calls, with one timer for all deadlines and keep-alives, since a timer per call costs more than the rest of the
+ * chain. An array with each call's index kept on the call: a Set that every call is added to and deleted from keeps
+ * growing new tables, whose garbage moves finished calls into V8's old space.
  */
 
 import type { Timer } from "../plugin/host.ts";
@@ -9,16 +9,16 @@ import type { Clock } from "../plugin/index.ts";
 import { STAGES } from "../plugin/index.ts";
 import type { Reservation } from "../plugin/store.ts";
 import type { Call } from "./call.ts";
-import { abandonCall, failCall } from "./fault.ts";
+import { abandonCall, failCall } from "./end.ts";
 
 export class OpenCalls {
   readonly #clock: Clock;
   readonly #periodMs: number;
   readonly #calls: Call[] = [];
-  #look: Timer | undefined;
+  #timer: Timer | undefined;
   #emptied: (() => void) | undefined;
 
-  /** `periodMs`: how late a call may be given up. */
+  /** `periodMs`: how late a call may be cancelled. */
   constructor(clock: Clock, periodMs: number) {
     this.#clock = clock;
     this.#periodMs = periodMs;
@@ -31,7 +31,7 @@ export class OpenCalls {
   add(call: Call): void {
     call.openIndex = this.#calls.length;
     this.#calls.push(call);
-    this.#look ??= this.#clock.after(this.#periodMs, () => this.#lookAround());
+    this.#timer ??= this.#clock.after(this.#periodMs, () => this.#checkAll());
   }
 
   delete(call: Call): void {
@@ -52,30 +52,30 @@ export class OpenCalls {
     });
   }
 
-  /** Money held for calls under way. */
+  /** Of all open calls. */
   reservations(): readonly Reservation[] {
     return this.#calls.flatMap(({ reservation }) => reservation ?? []);
   }
 
-  giveUpAll(): void {
+  cancelAll(): void {
     for (const call of [...this.#calls]) cancelCall(call, "shutdown");
   }
 
-  #lookAround(): void {
+  #checkAll(): void {
     const nowMs = this.#clock.monotonicMs();
     for (const call of this.#calls.filter(({ deadlineMs }) => deadlineMs <= nowMs)) this.#expire(call);
-    for (const call of this.#calls.filter(({ silence }) => silence !== undefined)) {
+    for (const call of this.#calls.filter(({ owner }) => owner?.tick !== undefined)) {
       try {
-        call.silence?.look(nowMs);
+        call.owner?.tick?.(nowMs);
       } catch (thrown) {
         failCall(call, thrown);
       }
     }
-    this.#look = undefined;
-    if (this.size > 0) this.#look = this.#clock.after(this.#periodMs, () => this.#lookAround());
+    this.#timer = undefined;
+    if (this.size > 0) this.#timer = this.#clock.after(this.#periodMs, () => this.#checkAll());
   }
 
-  /** A call that has been given up and yet not ended waits for something that does not come: a store, a plugin. */
+  /** A cancelled call that has not ended is blocked by a store or plugin that does not answer. */
   #expire(call: Call): void {
     if (call.ended) {
       call.deadlineMs = Number.POSITIVE_INFINITY;

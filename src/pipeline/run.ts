@@ -1,12 +1,14 @@
 /**
- * Runs the hooks of a chain, one runner a hook kind. A runner goes on synchronously until a hook returns a promise,
- * and only then waits. Steps are guarded where they are compiled: one that throws answers 500 by itself.
+ * Runs the hooks of a chain, one runner per hook kind. A runner is synchronous until a hook returns a promise. Steps are
+ * guarded where they are compiled: one that throws answers 500.
  */
 
-import type { CommitStep, FinishStep, RequestStep, ResponseStep } from "../compile/model.ts";
+import type { CommitStep, FinishStep, RequestStep, ResponseStep, StreamStep } from "../compile/model.ts";
 import type {
   CallEnd,
+  ChatChunk,
   ChatResult,
+  ChunkHook,
   GatewayError,
   MaybePromise,
   Outcome,
@@ -18,7 +20,7 @@ import type { Call } from "./call.ts";
 
 const LIMIT_STAGE = STAGES.indexOf("limit");
 
-/** Finish hooks may take so long. Nobody waits for them but the configuration, which they must not hold for good. */
+/** Maximum duration of finish hooks. Only the generation waits for them, and must be released some time. */
 const FINISH_MS = 10_000;
 
 /** Down the chain until a hook refuses or answers; undefined when all let the call pass. */
@@ -43,8 +45,8 @@ export function runRequest(x: Call, steps: readonly RequestStep[], from = 0): Ma
 }
 
 /**
- * A hook that made claims and then refused is asked after its claims: they are decided first, so that a call over the
- * per-request token cap keeps its place in the rate windows, and 429 comes before 422 (CONTRACT section 6).
+ * Claims that a hook made before it refused are decided first, so that a call over the per-request token cap counts
+ * against the rate windows, and 429 comes before 422 (`order.rate-before-budget`).
  */
 function stopped(x: Call, outcome: Outcome): MaybePromise<Outcome> {
   if (x.claims.length === 0) return outcome;
@@ -52,7 +54,7 @@ function stopped(x: Call, outcome: Outcome): MaybePromise<Outcome> {
   return isPromise(decided) ? decided.then((refusal) => refusal ?? outcome) : (decided ?? outcome);
 }
 
-/** Puts the claims made so far to the store, all or nothing. */
+/** Submits the claims made so far to the store, all or nothing. */
 function decideClaims(x: Call): MaybePromise<GatewayError | undefined> {
   const claims = x.claims;
   if (claims.length === 0) return undefined;
@@ -67,7 +69,7 @@ function decideClaims(x: Call): MaybePromise<GatewayError | undefined> {
         x.windows = admission.windows;
         x.windowsAtMs = x.rt.clock.monotonicMs();
       }
-      // Admitted after the call was given up: nobody is left to spend it.
+      // Admitted after the call has ended: it is not spent.
       return x.ended ? releaseLate(x) : undefined;
     }
     if (admission.refused === "unavailable") return reject("state_unavailable", {});
@@ -87,7 +89,7 @@ function releaseLate(x: Call): MaybePromise<undefined> {
   return isPromise(released) ? released.then(() => undefined) : undefined;
 }
 
-/** Gives back what was reserved, if anything is still held. */
+/** Releases the reservation, if there still is one. */
 export function releaseReservation(x: Call): MaybePromise<void> {
   const held = x.reservation;
   if (held === undefined) return;
@@ -95,7 +97,7 @@ export function releaseReservation(x: Call): MaybePromise<void> {
   return x.rt.store.release(held);
 }
 
-/** Puts the cost in the place of what was reserved, if anything is still held. */
+/** Replaces the reservation with the cost, if there still is one. */
 export function settleReservation(x: Call, costNanoUsd: number): MaybePromise<void> {
   const held = x.reservation;
   if (held === undefined) return;
@@ -129,6 +131,68 @@ export function runResponse(
   return current;
 }
 
+/** One stream's hook of one step. */
+export interface OpenHook {
+  readonly stage: number;
+  readonly plugin: string;
+  readonly hook: ChunkHook;
+}
+
+/** Opens the hooks of one stream; an error where one of them failed. */
+export function openChunkHooks(x: Call, steps: readonly StreamStep[]): readonly OpenHook[] | GatewayError {
+  const hooks: OpenHook[] = [];
+  for (const { stage, plugin, run } of steps) {
+    const hook = run(x);
+    if (isGatewayError(hook)) return hook;
+    if (hook !== undefined) hooks.push({ stage, plugin, hook });
+  }
+  return hooks;
+}
+
+/** A chunk to send, null for nothing, or an error that ends the stream. */
+export type HookAnswer = ChatChunk | GatewayError | null;
+
+/** Up the chain: each hook may change, hold back or refuse the chunk. */
+export function runChunk(
+  x: Call,
+  hooks: readonly OpenHook[],
+  chunk: ChatChunk,
+  from = 0,
+): MaybePromise<HookAnswer> {
+  let current = chunk;
+  for (let i = from; i < hooks.length; i++) {
+    const step = hooks[i];
+    if (step === undefined) break;
+    const next = step.hook.chunk(current);
+    if (isPromise(next)) {
+      x.waitsFor = step;
+      return next.then((settled) => aboveHook(x, hooks, settled, i));
+    }
+    if (next === null || isGatewayError(next)) return next;
+    current = next;
+  }
+  return current;
+}
+
+/** What a hook held back until the end of the answer, passed through the hooks above it. */
+export function heldByHook(x: Call, hooks: readonly OpenHook[], index: number): MaybePromise<HookAnswer> {
+  const step = hooks[index];
+  if (step?.hook.end === undefined) return null;
+  const held = step.hook.end();
+  if (!isPromise(held)) return aboveHook(x, hooks, held, index);
+  x.waitsFor = step;
+  return held.then((settled) => aboveHook(x, hooks, settled, index));
+}
+
+function aboveHook(
+  x: Call,
+  hooks: readonly OpenHook[],
+  answer: HookAnswer,
+  index: number,
+): MaybePromise<HookAnswer> {
+  return answer === null || isGatewayError(answer) ? answer : runChunk(x, hooks, answer, index + 1);
+}
+
 /** Stores what must be stored before the client has its last byte. undefined when all went well. */
 export function runCommit(
   x: Call,
@@ -152,7 +216,7 @@ export function runCommit(
   return undefined;
 }
 
-/** Tells every hook how the call ended, and waits for those that take their time, up to FINISH_MS. Never rejects. */
+/** Runs every finish hook, and waits for async ones up to FINISH_MS. Never rejects. */
 export function runFinish(
   x: Call,
   steps: readonly FinishStep[],

@@ -201,7 +201,7 @@ export class RequestContext {
   }
 
   /** Told by the call when it is cancelled before it reaches an endpoint, whose pipeline is told instead. */
-  givenUp(): void {
+  stop(): void {
     const { cancelled } = this.call;
     if (cancelled === "client_gone") return this.end(499, undefined);
     if (cancelled === "timeout" && this.isReading) {

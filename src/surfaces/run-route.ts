@@ -8,7 +8,7 @@ import type { ProjectType } from "../config/model.ts";
 import { type BodyReader, parseJsonObject, readBytes } from "../http/body.ts";
 import { countHeader } from "../http/head-rules.ts";
 import { refusedOrigin } from "../http/origin-check.ts";
-import { failCall, follow } from "../pipeline/fault.ts";
+import { failCall, follow } from "../pipeline/end.ts";
 import { runRequest } from "../pipeline/run.ts";
 import type { GatewayError, Outcome } from "../plugin/index.ts";
 import { isGatewayError, isPromise, reject } from "../plugin/index.ts";

@@ -1,5 +1,6 @@
 /** What all commands share: versions, help, usage errors and suggestions. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { CliIo } from "../../src/cli/command.ts";
@@ -73,6 +74,20 @@ test("Node versions below the oldest supported one get one clear line", () => {
   assert.notEqual(unsupportedNode("20.18.3"), undefined);
   for (const version of ["20.19.0", "22.0.0", "24.21.0", "26.10.0"])
     assert.equal(unsupportedNode(version), undefined);
+});
+
+test("npm start and the program print one line on an old Node version, and exit with 1", () => {
+  const old = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "18.20.8" } })`;
+  const pretend = ["--import", `data:text/javascript,${encodeURIComponent(old)}`];
+  const tsx = ["--conditions=sluice-source", "--import", "tsx"];
+  for (const args of [["scripts/sluice.mjs"], [...tsx, "src/main.ts"]]) {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...pretend, ...args, "start"], {
+      cwd: new URL("../..", import.meta.url),
+      encoding: "utf8",
+    });
+    const line = "Sluice needs Node 20.19 or newer; this is 18.20.8.\n";
+    assert.deepEqual([status, stdout, stderr], [1, "", line]);
+  }
 });
 
 test("the oldest Node version is the one that package.json names", () => {

@@ -37,7 +37,7 @@ export class McpCalls {
     this.project = project;
     context.call.lease = this.#hold(() => {});
     context.call.owner = this;
-    context.res.once("close", () => this.givenUp());
+    context.res.once("close", () => this.stop());
   }
 
   /** The next call, authenticated like the first. Whoever takes it ends it. */
@@ -108,11 +108,11 @@ export class McpCalls {
   cancel(): void {
     this.#isWithdrawn = true;
     this.#current.cancel("client_gone");
-    this.givenUp();
+    this.stop();
   }
 
   /** Nobody waits for the answer any more, or it has taken too long: whoever is at work on it is let go. */
-  givenUp(): void {
+  stop(): void {
     const onCancelled = this.#onCancelled;
     this.#onCancelled = undefined;
     onCancelled?.();

@@ -2,8 +2,7 @@
  * Writes answers in OpenAI's format. Of an upstream that speaks it everything stays as it came but what a hook changed,
  * what no hook could judge where some do, and what its server leaves out that OpenAI's schema wants.
  */
-import type { ClosingAnswer } from "../../pipeline/reply.ts";
-import { toolCallsJson } from "../../pipeline/tool-calls.ts";
+import { type ClosingAnswer, toolCallsJson } from "../../pipeline/reply.ts";
 import type { Alternative, JsonObject, NativeAnswer } from "../../plugin/chat.ts";
 import type { ChatResult, Usage } from "../../plugin/index.ts";
 import { asObject, asObjects, parseJson, parseObject } from "../../provider-kit/index.ts";

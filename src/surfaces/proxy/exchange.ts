@@ -8,8 +8,7 @@ import type { CompiledProxy } from "../../compile/model.ts";
 import { setProbe } from "../../http/half-close.ts";
 import { sendError } from "../../http/respond.ts";
 import type { Call } from "../../pipeline/call.ts";
-import { closeMoney, endCall } from "../../pipeline/end.ts";
-import { failCall, follow } from "../../pipeline/fault.ts";
+import { closeMoney, endCall, failCall, follow } from "../../pipeline/end.ts";
 import { runRequest } from "../../pipeline/run.ts";
 import type { Timer } from "../../plugin/host.ts";
 import {
@@ -94,7 +93,7 @@ export class ProxyExchange {
   }
 
   /** The client is gone, the time is up, or the gateway stops. */
-  givenUp(): void {
+  stop(): void {
     const { cancelled } = this.#call;
     if (cancelled === "client_gone") {
       this.#drop();
