@@ -11,6 +11,7 @@ import { BUILT_IN } from "../src/plugins-host/builtin.ts";
 import { RPC_ERROR_CODES } from "../src/surfaces/jsonrpc/jsonrpc.ts";
 import { behaviorPage } from "./behavior-page.ts";
 import { metricsPage } from "./metrics-page.ts";
+import { routesPage } from "./routes-page.ts";
 
 const WRITTEN = "<!-- Written by `npm run docs` from the code. Do not edit. -->";
 
@@ -20,6 +21,7 @@ export function pages(): ReadonlyMap<string, string> {
     ["docs/errors.md", errorsPage()],
     ["docs/configuration.md", configurationPage()],
     ["docs/metrics.md", metricsPage(WRITTEN)],
+    ["docs/routes.md", routesPage(WRITTEN)],
     ["docs/behavior.md", behaviorPage(WRITTEN)],
   ]);
 }

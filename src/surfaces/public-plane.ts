@@ -7,17 +7,16 @@ import { errorBody, sendErrorAs } from "../http/respond.ts";
 import type { RequestHandler } from "../http/server.ts";
 import type { GatewayError } from "../plugin/index.ts";
 import { reject } from "../plugin/index.ts";
-import { type HealthReport, serveHealth } from "./health.ts";
 import { RequestContext, type SurfaceErrors, type SurfaceGateway } from "./request-context.ts";
 import type { Route, SurfaceModule } from "./route.ts";
-import { pathOf, Router } from "./router.ts";
+import { pathOf, Router, wrongMethod } from "./router.ts";
 import { runRoute } from "./run-route.ts";
+import { type HealthReport, type Shared, serveShared } from "./shared-routes.ts";
 import { SURFACES } from "./surfaces.ts";
 
 /** What the paths of all calls begin with. */
 const PROJECT = "/api/{project_uuid}/";
 const API = "/api/";
-const CONTROL = "/api/control";
 
 /** `surfaces`: by default all of them. */
 export function publicPlane(
@@ -26,11 +25,11 @@ export function publicPlane(
   surfaces: readonly SurfaceModule[] = SURFACES,
 ): RequestHandler {
   const plane = new PublicPlane(gateway, surfaces);
-  const bare = { readiness: () => health.readiness(), uuid: () => health.uuid(), details: false };
+  const shared: Shared = { health, hasDetails: false, control: () => gateway.control };
   return (req, res) => {
     const path = pathOf(req.url ?? "/");
-    if (path.startsWith(API)) plane.serve(req, res, path);
-    else if (!serveHealth(req, res, path, bare)) plane.refuse(req, res, reject("not_found", {}));
+    if (plane.serve(req, res, path) || serveShared(req, res, path, shared)) return;
+    plane.refuse(req, res, reject("not_found", {}));
   };
 }
 
@@ -51,25 +50,24 @@ class PublicPlane {
       if (errors !== undefined) for (const route of routes) this.#errors.set(route, errors);
   }
 
-  /** Paths under `/api/`. */
-  serve(req: IncomingMessage, res: ServerResponse, path: string): void {
+  /** Paths of projects; false: it is none. */
+  serve(req: IncomingMessage, res: ServerResponse, path: string): boolean {
+    const slash = path.startsWith(API) ? path.indexOf("/", API.length) : -1;
+    if (slash <= API.length) return false;
     const { method = "" } = req;
-    const control = path === CONTROL ? this.#gateway.control : undefined;
-    if (control !== undefined) {
-      if (method === "POST") return control(req, res);
-      return this.refuse(req, res, wrongMethod(method, "POST"));
-    }
-    const slash = path.indexOf("/", API.length);
-    const below = slash < 0 ? "" : path.slice(slash + 1);
+    const below = path.slice(slash + 1);
     // A UUID is the same in either case; configurations keep it in lower case.
-    const projectUuid = path.slice(API.length, slash < 0 ? undefined : slash).toLowerCase();
-    const found = projectUuid === "" ? undefined : this.#router.find(below);
-    if (found === undefined) return this.#notFound(req, res, projectUuid, below);
-    const route = found.routes.of(method);
-    if (route === undefined) return this.refuse(req, res, wrongMethod(method, found.routes.allow));
-    const { param, rest } = found;
-    const target = { rules: route, errors: this.#errors.get(route), projectUuid, path, param, rest };
-    runRoute(new RequestContext(this.#gateway, req, res, target), route);
+    const projectUuid = path.slice(API.length, slash).toLowerCase();
+    const found = this.#router.find(below);
+    const route = found?.routes.of(method);
+    if (found === undefined) this.#notFound(req, res, projectUuid, below);
+    else if (route === undefined) this.refuse(req, res, wrongMethod(method, found.routes.allow));
+    else {
+      const { param, rest } = found;
+      const target = { rules: route, errors: this.#errors.get(route), projectUuid, path, param, rest };
+      runRoute(new RequestContext(this.#gateway, req, res, target), route);
+    }
+    return true;
   }
 
   refuse(req: IncomingMessage, res: ServerResponse, error: GatewayError, body = errorBody(error)): void {
@@ -80,14 +78,10 @@ class PublicPlane {
   #notFound(req: IncomingMessage, res: ServerResponse, projectUuid: string, below: string): void {
     const error = reject("not_found", {});
     const format = this.#formats.find((errors) => below.startsWith(errors.below));
-    if (format === undefined || projectUuid === "") return this.refuse(req, res, error);
+    if (format === undefined) return this.refuse(req, res, error);
     const generation = this.#gateway.acquire();
     const body = format.body(generation.config.projects.get(projectUuid), req.headers)(error);
     generation.release();
     this.refuse(req, res, error, body);
   }
-}
-
-function wrongMethod(method: string, allow: string): GatewayError {
-  return reject("method_not_allowed", { method }, { headers: { Allow: allow } });
 }

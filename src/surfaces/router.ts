@@ -2,6 +2,7 @@
  * Finds the route of a path by slices of it and maps made once from the route tables: no URL parser, which costs forty
  * times as much on every call, and no pattern per route.
  */
+import { type GatewayError, reject } from "../plugin/index.ts";
 
 /** What the router needs to know of a route. */
 export interface RoutePath {
@@ -30,7 +31,7 @@ export class PathRoutes<R extends RoutePath> {
     return this.#byMethod.get(method) ?? this.#byMethod.get("ANY");
   }
 
-  /** The value of `Allow`. A GET route answers HEAD only where a table says so. */
+  /** The value of `Allow`. */
   get allow(): string {
     return this.routes.map(({ method }) => method).join(", ");
   }
@@ -109,6 +110,10 @@ function matchOf<R extends RoutePath>({ one, deep, all }: Branch<R>, path: strin
   if (slash > 0 && deep !== undefined)
     return { routes: deep, param: path.slice(0, slash), rest: path.slice(slash) };
   return all && { routes: all, param: path, rest: "" };
+}
+
+export function wrongMethod(method: string, allow: string): GatewayError {
+  return reject("method_not_allowed", { method }, { headers: { Allow: allow } });
 }
 
 /** The path without its query; an absolute-form target (a proxy's request line) loses its origin. */

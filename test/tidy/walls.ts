@@ -56,8 +56,8 @@ const WALLS: Readonly<Record<string, Wall>> = {
   cli: { values: [...PUBLIC, "config", "state", "gateway"] },
 };
 
-/** Surfaces know nothing of each other. What they share is beside their folders; `jsonrpc` is a protocol, no surface. */
-const SURFACES = ["chat", "openai", "proxy", "mcp", "control", "admin"];
+/** Each folder of surfaces/ is a surface, and imports no other one, except the folders of what several share. */
+const SHARED_BY_SURFACES = ["jsonrpc"];
 
 /** What plugins and providers get from the host, and may not take for themselves. */
 const REACHING =
@@ -122,10 +122,13 @@ function ownDoor(from: string, siblings: RegExp): boolean {
 }
 
 function betweenSurfaces(path: string, target: string): boolean {
-  const surfaceOf = (file: string): string => file.split("/")[2] ?? "";
+  const surfaceOf = (file: string): string => {
+    const [, , folder = "", ...rest] = file.split("/");
+    return rest.length === 0 || SHARED_BY_SURFACES.includes(folder) ? "" : folder;
+  };
   const from = surfaceOf(path);
   const to = surfaceOf(target);
-  return from !== to && SURFACES.includes(from) && SURFACES.includes(to);
+  return from !== "" && to !== "" && from !== to;
 }
 
 function resolved(path: string, from: string): string {

@@ -1,167 +1,161 @@
-/** The admin listener: health, metrics, and what a control-plane token may ask for. */
+/** The admin listener: its routes, and the steps that they share: origin, path, access, method. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { parseJsonObject, readBytesWithin } from "../../http/body.ts";
 import type { GuardedHandler } from "../../http/handler-guard.ts";
 import { refusedOrigin } from "../../http/origin-check.ts";
 import { type FlatHeaders, sendError, sendJson } from "../../http/respond.ts";
-import type { RequestHandler } from "../../http/server.ts";
-import type { Clock, GatewayError } from "../../plugin/index.ts";
-import { bearerToken, isGatewayError, reject } from "../../plugin/index.ts";
-import type { AuditStore } from "../../plugin/store.ts";
-import type { Deliveries } from "../../webhooks/deliveries.ts";
-import type { AuthFailures, AuthSurface } from "../auth-failures.ts";
-import { type ControlToken, isPlaintextOf } from "../control-tokens.ts";
-import { type HealthReport, serveHealth } from "../health.ts";
-import { type Reload, reloadFields } from "../reload-answer.ts";
-import { auditSurface, deliveriesSurface } from "./records.ts";
-import { AdminAccess, hasSession } from "./session.ts";
-import { type ServeAdmin, signInSurface } from "./sign-in.ts";
+import {
+  bearerToken,
+  type GatewayError,
+  isGatewayError,
+  type MaybePromise,
+  reject,
+} from "../../plugin/index.ts";
+import { isPlaintextOf } from "../control-tokens.ts";
+import { reloadFields } from "../reload-answer.ts";
+import { pathOf, Router, wrongMethod } from "../router.ts";
+import { type HealthReport, type Shared, serveShared } from "../shared-routes.ts";
+import { AdminAccess, type AdminContext, type AdminRequest, type AdminRoute, hasSession } from "./access.ts";
+import { audit, deliveries } from "./records.ts";
 
-export interface AdminContext {
-  /** Address that the listener is bound to. */
-  readonly host: string;
-  readonly metrics: { text(): Promise<string>; readonly contentType: string };
-  /** Hash of the token that `/metrics` asks for; null: none is needed. */
-  readonly metricsToken: string | null;
-  /** Control-plane tokens of the configuration in use. */
-  tokens(): readonly ControlToken[];
-  readonly failures: AuthFailures;
-  /** Answers `POST /api/control` where that is this listener's; undefined: it is the data plane's. */
-  control(): RequestHandler | undefined;
-  reload(): Promise<Reload>;
-  /** What sign-ins are written to, and records are read from. */
-  readonly records: AdminRecords;
-}
+const metrics: AdminRoute = {
+  ...{ method: "GET", path: "/metrics", access: "metrics token" },
+  summary: "Metrics in Prometheus' text format.",
+  async handler({ metrics: registry }, { res, headers }) {
+    const text = await registry.text();
+    res.writeHead(200, ["Content-Type", registry.contentType, ...headers]).end(text);
+  },
+};
 
-export interface AdminRecords {
-  readonly clock: Clock;
-  readonly audit: AuditStore;
-  readonly deliveries: Deliveries;
-  /** The client's address, as `server.trusted_proxies` has it. */
-  clientAddress(req: IncomingMessage): string;
+const reload: AdminRoute = {
+  ...{ method: "POST", path: "/admin/reload", access: "control-plane token" },
+  summary: "Reloads the configuration.",
+  async handler(ctx, { res, headers }) {
+    const outcome = await ctx.reload();
+    sendJson(res, outcome.ok ? 200 : 422, JSON.stringify(reloadFields(outcome)), headers);
+  },
+};
+
+const session: AdminRoute = {
+  ...{ method: "GET", path: "/admin/session", access: "control-plane token" },
+  summary: "Shows whose session it is.",
+  handler(_ctx, { res, headers, caller }) {
+    sendJson(res, 200, JSON.stringify({ ok: true, name: caller?.name }), headers);
+  },
+};
+
+const signIn: AdminRoute = {
+  ...{ method: "POST", path: "/admin/session", access: "anyone" },
+  summary:
+    "Begins a session with the control-plane token in `token`; its cookie is HttpOnly and SameSite=Strict.",
+  handler: beginSession,
+};
+
+const signOut: AdminRoute = {
+  ...{ method: "DELETE", path: "/admin/session", access: "anyone" },
+  summary: "Ends the session.",
+  handler(_ctx, { req, res, headers, access }) {
+    res.writeHead(204, [...headers, "Set-Cookie", access.signOut(req)]).end();
+  },
+};
+
+export const adminRoutes: readonly AdminRoute[] = [
+  ...[metrics, reload, audit, deliveries],
+  ...[session, signIn, signOut],
+];
+
+const SIGN_IN_BYTES_MAX = 4096;
+const SIGN_IN_TIMEOUT_MS = 10_000;
+
+/** A failed sign-in is recorded before it is answered, and an address that keeps failing is throttled. */
+function beginSession(ctx: AdminContext, { req, res, headers, access }: AdminRequest): void {
+  const { records } = ctx;
+  const limits = { bytesMax: SIGN_IN_BYTES_MAX, timeoutMs: SIGN_IN_TIMEOUT_MS, clock: records.clock };
+  readBytesWithin(req, res, limits, (bytes) => {
+    const body = isGatewayError(bytes) ? bytes : parseJsonObject(bytes);
+    if (isGatewayError(body)) return sendError(req, res, body, headers);
+    const { token } = body;
+    if (typeof token !== "string") {
+      const error = reject("invalid_field", { field: "token", expected: "a string" });
+      return sendError(req, res, error, headers);
+    }
+    const cookie = access.signIn(req, token);
+    if (cookie !== undefined) return void res.writeHead(204, [...headers, "Set-Cookie", cookie]).end();
+    const attempt = { surface: "admin", address: records.clientAddress(req) } as const;
+    ctx.failures.refuse(attempt, reject("token_invalid", {}), (error) => sendError(req, res, error, headers));
+  });
 }
 
 export function adminPlane(health: HealthReport, ctx: AdminContext): GuardedHandler {
-  const { records } = ctx;
-  const gate = new AdminGate(ctx);
-  const signIn = signInSurface({
-    ...{ access: gate.access, clock: records.clock, failures: ctx.failures },
-    clientAddress: (req) => records.clientAddress(req),
-    caller: (req, res, headers) => gate.caller(req, res, headers),
-  });
-  /** Behind a control-plane token. */
-  const guarded = new Map<string, Guarded>([
-    ["/admin/reload", { method: "POST", serve: (req, res, headers) => serveReload(req, res, ctx, headers) }],
-    ["/admin/audit", { method: "GET", serve: auditSurface(records.audit) }],
-    ["/admin/deliveries", { method: "GET", serve: deliveriesSurface(records.deliveries) }],
-  ]);
-  const detailed = { readiness: () => health.readiness(), uuid: () => health.uuid(), details: true };
-  return (req, res) => {
-    const path = (req.url ?? "/").split("?", 1)[0] ?? "/";
-    if (serveHealth(req, res, path, detailed)) return;
-    const headers: FlatHeaders = ["X-Request-Id", health.uuid()];
-    const control = path === "/api/control" ? ctx.control() : undefined;
-    if (control !== undefined) {
-      if (req.method === "POST") return control(req, res);
-      return sendError(req, res, wrongMethod(req, "POST"), headers);
-    }
-    const foreign = gate.refusedOrigin(req, path === "/admin/session");
-    if (foreign !== undefined) return sendError(req, res, foreign, headers);
-    const unkept = [...headers, "Cache-Control", "no-store"];
-    if (path === "/metrics" && req.method === "GET") {
-      if (gate.mayRead(req, res, unkept)) serveMetrics(req, res, ctx, headers);
-      return;
-    }
-    if (path === "/admin/session") return signIn(req, res, unkept);
-    const route = guarded.get(path);
-    if (route === undefined) return sendError(req, res, reject("not_found", {}), headers);
-    if (gate.caller(req, res, unkept) === undefined) return;
-    if (req.method === route.method) return route.serve(req, res, unkept);
-    sendError(req, res, wrongMethod(req, route.method), unkept);
-  };
+  const plane = new AdminPlane(health, ctx);
+  return (req, res) => plane.serve(req, res);
 }
 
-function wrongMethod({ method = "" }: IncomingMessage, allowed: string): GatewayError {
-  return reject("method_not_allowed", { method }, { headers: { Allow: allowed } });
-}
-
-/** Who may pass, for all paths of the listener alike. What it refuses it answers. */
-class AdminGate {
-  readonly access: AdminAccess;
+class AdminPlane {
   readonly #ctx: AdminContext;
+  readonly #health: HealthReport;
+  readonly #shared: Shared;
+  readonly #access: AdminAccess;
+  readonly #router = new Router(adminRoutes, "/");
 
-  constructor(ctx: AdminContext) {
+  constructor(health: HealthReport, ctx: AdminContext) {
     this.#ctx = ctx;
-    this.access = new AdminAccess(
+    this.#health = health;
+    this.#shared = { health, hasDetails: true, control: () => ctx.control() };
+    this.#access = new AdminAccess(
       () => ctx.tokens(),
       () => ctx.records.clock.nowMs(),
     );
   }
 
-  refusedOrigin(req: IncomingMessage, isSignIn: boolean): GatewayError | undefined {
+  serve(req: IncomingMessage, res: ServerResponse): MaybePromise<void> {
+    const path = pathOf(req.url ?? "/");
+    if (serveShared(req, res, path, this.#shared)) return undefined;
+    const plain: FlatHeaders = ["X-Request-Id", this.#health.uuid()];
+    const foreign = this.#refusedOrigin(req, path);
+    if (foreign !== undefined) return sendError(req, res, foreign, plain);
+    const found = this.#router.find(path.slice(1));
+    if (found === undefined) return sendError(req, res, reject("not_found", {}), plain);
+    const headers = [...plain, "Cache-Control", "no-store"];
+    const { method = "" } = req;
+    const { routes, allow } = found.routes;
+    const route = found.routes.of(method);
+    // A path that always needs a token tells nothing of its methods without one.
+    const needsToken = (route === undefined ? routes : [route]).every(({ access }) => access !== "anyone");
+    const { access = "control-plane token" } = route ?? routes[0] ?? {};
+    const caller = needsToken ? this.#caller(req, access) : undefined;
+    if (isGatewayError(caller)) return this.#refuse(req, res, caller, { headers, access });
+    if (route === undefined) return sendError(req, res, wrongMethod(method, allow), headers);
+    return route.handler(this.#ctx, { req, res, headers, access: this.#access, caller });
+  }
+
+  #refusedOrigin(req: IncomingMessage, path: string): GatewayError | undefined {
     const { host: ownHost, records } = this.#ctx;
-    const client = records.clientAddress(req);
-    return refusedOrigin(req, { client, ownHost, byCookie: isSignIn || hasSession(req) });
+    const byCookie = path === session.path || hasSession(req);
+    return refusedOrigin(req, { client: records.clientAddress(req), ownHost, byCookie });
   }
 
-  caller(req: IncomingMessage, res: ServerResponse, headers: FlatHeaders): ControlToken | undefined {
-    const caller = this.access.caller(req);
-    if (!isGatewayError(caller)) return caller;
-    this.#refuse(req, "admin", caller, (error) => sendError(req, res, error, headers));
-    return undefined;
+  /** undefined: admitted without a control-plane token. */
+  #caller(req: IncomingMessage, access: AdminRoute["access"]): ReturnType<AdminAccess["caller"]> | undefined {
+    if (access === "metrics token") {
+      const { metricsToken: hash } = this.#ctx;
+      const secret = bearerToken(req.headers.authorization);
+      if (hash === null || (secret !== undefined && isPlaintextOf(hash, secret))) return undefined;
+    }
+    return this.#access.caller(req);
   }
 
-  /** Whether `/metrics` is shown: to its own token, or to a control-plane token. */
-  mayRead(req: IncomingMessage, res: ServerResponse, headers: FlatHeaders): boolean {
-    const { metricsToken: hash } = this.#ctx;
-    const secret = bearerToken(req.headers.authorization);
-    if (hash === null || (secret !== undefined && isPlaintextOf(hash, secret))) return true;
-    const caller = this.access.caller(req);
-    if (!isGatewayError(caller)) return true;
-    this.#refuse(req, "metrics", caller, (error) => sendError(req, res, error, headers));
-    return false;
-  }
-
-  /** The cookie of a session that has ended is no guess of a token. */
+  /** The cookie of an expired session is not an attempt to guess a token. */
   #refuse(
     req: IncomingMessage,
-    surface: AuthSurface,
-    error: GatewayError,
-    send: (error: GatewayError) => void,
+    res: ServerResponse,
+    refusal: GatewayError,
+    { headers, access }: { readonly headers: FlatHeaders; readonly access: AdminRoute["access"] },
   ): void {
     const { failures, records } = this.#ctx;
-    if (bearerToken(req.headers.authorization) === undefined) send(error);
-    else failures.refuse({ surface, address: records.clientAddress(req) }, error, send);
+    if (bearerToken(req.headers.authorization) === undefined) return sendError(req, res, refusal, headers);
+    const surface = access === "metrics token" ? "metrics" : "admin";
+    const attempt = { surface, address: records.clientAddress(req) } as const;
+    failures.refuse(attempt, refusal, (error) => sendError(req, res, error, headers));
   }
-}
-
-interface Guarded {
-  readonly method: "GET" | "POST";
-  readonly serve: ServeAdmin;
-}
-
-function serveMetrics(
-  req: IncomingMessage,
-  res: ServerResponse,
-  ctx: AdminContext,
-  headers: FlatHeaders,
-): void {
-  ctx.metrics.text().then(
-    (text) => {
-      res.writeHead(200, ["Content-Type", ctx.metrics.contentType, ...headers]);
-      res.end(text);
-    },
-    (cause: unknown) => sendError(req, res, reject("internal", {}, { cause }), headers),
-  );
-}
-
-function serveReload(
-  req: IncomingMessage,
-  res: ServerResponse,
-  ctx: AdminContext,
-  headers: FlatHeaders,
-): void {
-  ctx.reload().then(
-    (reload) => sendJson(res, reload.ok ? 200 : 422, JSON.stringify(reloadFields(reload)), headers),
-    (cause: unknown) => sendError(req, res, reject("internal", {}, { cause }), headers),
-  );
 }

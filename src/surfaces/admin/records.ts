@@ -10,28 +10,30 @@ import { auditFields } from "../../audit/audit.ts";
 import { type FlatHeaders, sendError, sendJson } from "../../http/respond.ts";
 import type { GatewayError } from "../../plugin/index.ts";
 import { andThen, isGatewayError, reject } from "../../plugin/index.ts";
-import type { AuditFilter, AuditStore } from "../../plugin/store.ts";
-import type { Deliveries } from "../../webhooks/deliveries.ts";
-import type { ServeAdmin } from "./sign-in.ts";
+import type { AuditFilter } from "../../plugin/store.ts";
+import type { AdminRoute } from "./access.ts";
 
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1000;
 
-/** An audit record there has its id beside the fields that webhooks are sent. */
-export function auditSurface(audit: AuditStore): ServeAdmin {
-  return (req, res, headers) => {
-    const query = queryOf(req);
-    const page = pageOf(query);
+/** Each audit record has its id beside the fields that webhooks are sent. */
+export const audit: AdminRoute = {
+  ...{ method: "GET", path: "/admin/audit", access: "control-plane token" },
+  summary: "Audit events, newest first; filtered by `project` and `event`.",
+  handler({ records }, { req, res, headers }) {
+    const page = pageOf(queryOf(req));
     if (isGatewayError(page)) return sendError(req, res, page, headers);
-    return andThen(audit.query(page), (records) => {
-      const shown = records.map((record) => ({ id: record.id, ...auditFields(record) }));
+    return andThen(records.audit.query(page), (events) => {
+      const shown = events.map((event) => ({ id: event.id, ...auditFields(event) }));
       sendPage(res, shown, page.limit, headers);
     });
-  };
-}
+  },
+};
 
-export function deliveriesSurface(deliveries: Deliveries): ServeAdmin {
-  return (req, res, headers) => {
+export const deliveries: AdminRoute = {
+  ...{ method: "GET", path: "/admin/deliveries", access: "control-plane token" },
+  summary: "Webhook deliveries, newest first; filtered by `project`, `webhook`, `event` and `success`.",
+  handler(ctx, { req, res, headers }) {
     const query = queryOf(req);
     const page = pageOf(query);
     if (isGatewayError(page)) return sendError(req, res, page, headers);
@@ -45,9 +47,11 @@ export function deliveriesSurface(deliveries: Deliveries): ServeAdmin {
       webhook: query.get("webhook") ?? undefined,
       success: success === null ? undefined : success === "true",
     };
-    return andThen(deliveries.query(filter), (records) => sendPage(res, records, page.limit, headers));
-  };
-}
+    return andThen(ctx.records.deliveries.query(filter), (found) =>
+      sendPage(res, found, page.limit, headers),
+    );
+  },
+};
 
 function queryOf({ url = "" }: IncomingMessage): URLSearchParams {
   const mark = url.indexOf("?");

@@ -1,11 +1,56 @@
 /**
- * Who is asking on the admin listener: a control-plane token as a bearer, or the cookie of a session that was begun
- * with one. A session ends with its token. Sessions are this process's own: they are kept in no store.
+ * Authentication on the admin listener: a control-plane token as a bearer, or the cookie of a session that was begun with
+ * one, and what a route of it is given. A session ends with its token. Sessions are kept in this process only.
  */
 import { randomBytes } from "node:crypto";
-import type { IncomingMessage } from "node:http";
-import { bearerToken, type GatewayError, reject } from "../../plugin/index.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { FlatHeaders } from "../../http/respond.ts";
+import type { RequestHandler } from "../../http/server.ts";
+import { bearerToken, type Clock, type GatewayError, type MaybePromise, reject } from "../../plugin/index.ts";
+import type { AuditStore } from "../../plugin/store.ts";
+import type { Deliveries } from "../../webhooks/deliveries.ts";
+import type { AuthFailures } from "../auth-failures.ts";
 import { type ControlToken, controlTokenOf, isExpired, sha256 } from "../control-tokens.ts";
+import type { Reload } from "../reload-answer.ts";
+import type { OperatorRoute } from "../shared-routes.ts";
+
+export interface AdminContext {
+  /** Address that the listener is bound to. */
+  readonly host: string;
+  readonly metrics: { text(): Promise<string>; readonly contentType: string };
+  /** Hash of the token that `/metrics` requires; null: none. */
+  readonly metricsToken: string | null;
+  /** Control-plane tokens of the configuration in use. */
+  tokens(): readonly ControlToken[];
+  readonly failures: AuthFailures;
+  /** Answers `POST /api/control`; undefined: that is on the public listener. */
+  control(): RequestHandler | undefined;
+  reload(): Promise<Reload>;
+  readonly records: AdminRecords;
+}
+
+/** What is shown of the past, and what sign-ins are recorded with. */
+export interface AdminRecords {
+  readonly clock: Clock;
+  readonly audit: AuditStore;
+  readonly deliveries: Deliveries;
+  /** The client's address, according to `server.trusted_proxies`. */
+  clientAddress(req: IncomingMessage): string;
+}
+
+export interface AdminRequest {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  /** Of the response. */
+  readonly headers: FlatHeaders;
+  readonly access: AdminAccess;
+  /** undefined: the route does not require a control-plane token. */
+  readonly caller: ControlToken | undefined;
+}
+
+export interface AdminRoute extends OperatorRoute {
+  handler(ctx: AdminContext, request: AdminRequest): MaybePromise<void>;
+}
 
 interface Session {
   readonly token: ControlToken;
@@ -88,7 +133,7 @@ function cookieOf(req: IncomingMessage): string | undefined {
   return undefined;
 }
 
-/** `Secure` behind a proxy that speaks TLS; the listener itself does not. Who lies about it harms its own cookie alone. */
+/** `Secure` behind a proxy that terminates TLS. A client that forges the header affects only its own cookie. */
 function cookieText(req: IncomingMessage, value: string, maxAgeSeconds: number): string {
   const secure = req.headers["x-forwarded-proto"] === "https" ? "; Secure" : "";
   return `${COOKIE}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
