@@ -3,11 +3,12 @@
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { CODES } from "../src/config/report/codes.ts";
-import { configSchema } from "../src/config/schema/config.ts";
+import { schemaWith } from "../src/config/schema/config.ts";
 import { shouldRetry } from "../src/http/respond.ts";
 import { ERRORS, type ErrorCode } from "../src/plugin/errors.ts";
 import { reject } from "../src/plugin/index.ts";
 import { BUILT_IN } from "../src/plugins-host/builtin.ts";
+import { Registry } from "../src/plugins-host/registry.ts";
 import { RPC_ERROR_CODES } from "../src/surfaces/jsonrpc/jsonrpc.ts";
 import { behaviorPage } from "./behavior-page.ts";
 import { metricsPage } from "./metrics-page.ts";
@@ -79,11 +80,9 @@ ${diagnostics.join("\n")}
 type SchemaNode = Readonly<Record<string, unknown>>;
 
 function configurationPage(): string {
-  const rows: string[] = [];
-  describe(object(configSchema), "", rows);
+  const rows = keyRows(schemaWith(new Registry([]).stageKeys));
   const plugins = BUILT_IN.filter((plugin) => plugin.kind !== "stage").flatMap((plugin) => {
-    const optionRows: string[] = [];
-    describe(object(plugin.schema), "", optionRows);
+    const optionRows = keyRows(plugin.schema);
     const table =
       optionRows.length === 0
         ? "No options."
@@ -146,6 +145,12 @@ ${plugins.join("\n")}`;
 }
 
 /** One row per key, depth first. */
+export function keyRows(schema: unknown): readonly string[] {
+  const rows: string[] = [];
+  describe(object(schema), "", rows);
+  return rows;
+}
+
 function describe(schema: SchemaNode, path: string, rows: string[]): void {
   const properties = object(schema["properties"]);
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];

@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { TIMESTAMP } from "../src/base/timestamp.ts";
-import { configSchema } from "../src/config/schema/config.ts";
+import { schemaWith } from "../src/config/schema/config.ts";
+import { Registry } from "../src/plugins-host/registry.ts";
 import { growth } from "./plugins/guardrail-kit.ts";
 import {
   builtExpressions,
@@ -78,6 +79,8 @@ const WORST: Readonly<Record<string, WorstText>> = {
   },
   [String.raw`/claude-[a-z]+-(?:4-[5-9]|[5-9]|[1-9]\d)(?!\d)/`]: { units: ["claude-", "claude-a", "a"] },
 };
+
+const configSchema = schemaWith(new Registry([]).stageKeys);
 
 /**
  * Expressions that are put together when the gateway runs: how many a file has, and what holds them to linear time: a

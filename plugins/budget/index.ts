@@ -13,6 +13,7 @@ import {
   estimateTokens,
   formatUsd,
   type GatewayError,
+  type KeyValues,
   type MaybePromise,
   type Outcome,
   parseTemplate,
@@ -29,7 +30,22 @@ import {
   worstCaseCost,
 } from "./price-schedule.ts";
 
-interface Options {
+const endpointKeys = {
+  budget_estimate: {
+    type: "string",
+    enum: ["worst_case", "expected"],
+    description: "What is reserved for a call: the most it can cost, or what recent answers lead to expect.",
+    default: "worst_case",
+  },
+  prompt: { type: "string" },
+  user_prompt_template: { type: "string" },
+  /** null: what `output_limits` say. */
+  max_output_tokens: { type: ["integer", "null"] },
+  /** True: conversations are kept, and their history counts. */
+  sessions_enabled: { type: "boolean" },
+} as const;
+
+interface Options extends KeyValues<typeof endpointKeys> {
   /** What the endpoint's sum is kept under. */
   readonly subject: string;
   readonly cap_nano_usd: number | null;
@@ -41,19 +57,12 @@ interface Options {
   readonly list_tariffs?: Readonly<Record<string, PriceSchedule>>;
   /** Keyed as `tariffs`: of other models that a provider may ask within an answer. */
   readonly inner_tariffs?: Readonly<Record<string, PriceSchedule>>;
-  /** null: what `output_limits` say. */
-  readonly max_output_tokens: number | null;
   /** Keyed as `tariffs`: tokens of one answer. `known`: the model's maximum; `assumed`: where nobody sets a limit. */
   readonly output_limits?: Readonly<Record<string, { known: number | null; assumed: number }>>;
-  readonly budget_estimate: "worst_case" | "expected";
   /** Of the schema that the answer must follow: it is sent too. */
   readonly schema_characters?: number;
   /** Those of the targets: images and tools cost by their rules. */
   readonly providers?: readonly string[];
-  readonly prompt: string;
-  readonly user_prompt_template: string;
-  /** Where `prepare` keeps conversations, when the endpoint has them. */
-  readonly sessions_enabled: boolean;
 }
 
 const NO_OPTIONS: CallOptions = Object.freeze({});
@@ -66,6 +75,8 @@ const RECENT_MAX = 128;
 export default definePlugin<Options>({
   name: "budget",
   stage: "budget",
+  endpointKeys,
+  areAliasKeys: true,
   description: "Holds the monthly budgets of endpoints and tokens by reserving before the call.",
   schema: {
     type: "object",

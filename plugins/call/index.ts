@@ -13,6 +13,7 @@ import { streamed } from "./streamed-call.ts";
 export const call = definePlugin<object>({
   name: "call",
   stage: "call",
+  endpointKeys: {},
   description: "Asks the endpoint's model, then its failover entries, in order.",
   schema: { type: "object", additionalProperties: false },
   examples: [{}],

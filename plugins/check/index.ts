@@ -2,18 +2,18 @@
  * Stage check: the answer's text against the endpoint's `output_schema`. Text is parsed as JSON unless the schema asks
  * for a string. A streamed answer is judged when it is whole, as a failure after the first byte.
  */
-import { definePlugin, type GatewayError, type JsonSchema, reject } from "sluice/plugin";
+import { definePlugin, type GatewayError, type KeyValues, reject } from "sluice/plugin";
 import { parseJson } from "sluice/provider";
 
-interface Options {
-  readonly output_schema: JsonSchema;
-}
+/** null: there is nothing to check, and the stage is left out. */
+const endpointKeys = { output_schema: { type: ["object", "boolean"] } } as const;
 
-export default definePlugin<Options>({
+export default definePlugin<KeyValues<typeof endpointKeys>>({
   name: "check",
   stage: "check",
   description: "Checks the answer against the endpoint's output_schema.",
-  schema: { type: "object", required: ["output_schema"], properties: { output_schema: {} } },
+  schema: { type: "object", required: ["output_schema"], properties: endpointKeys },
+  endpointKeys,
   examples: [{ output_schema: { type: "object", required: ["title"] } }],
   setup({ output_schema }, host) {
     const valid = host.schemas.compile(output_schema);

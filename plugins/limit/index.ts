@@ -2,17 +2,24 @@
  * Stage limit: the endpoint's two rate windows, then its per-request token cap. The windows are claims, decided by the
  * store together with the budgets; a call over the token cap has had its place in them all the same.
  */
-import { definePlugin, estimateTokens, type RateClaim, reject } from "sluice/plugin";
+import { definePlugin, estimateTokens, type KeyValues, type RateClaim, reject } from "sluice/plugin";
 
-interface Options {
+const limit = { type: ["integer", "null"], minimum: 1, maximum: 1_000_000_000, default: null } as const;
+
+const endpointKeys = {
+  usage_hard_limit_tokens: {
+    ...limit,
+    description: "Cap on a request's input, at about 4 characters a token; null: unlimited.",
+    examples: [8000],
+  },
+  rate_limit_per_minute: { ...limit, description: "Calls in any 60 s; null: unlimited.", examples: [60] },
+  rate_limit_per_hour: { ...limit, description: "Calls in any 3,600 s; null: unlimited.", examples: [1000] },
+} as const;
+
+interface Options extends KeyValues<typeof endpointKeys> {
   /** What the windows are kept under, e.g. `<project uuid>/<slug>`. */
   readonly subject: string;
-  readonly rate_limit_per_minute: number | null;
-  readonly rate_limit_per_hour: number | null;
-  readonly usage_hard_limit_tokens: number | null;
 }
-
-const count = { type: ["integer", "null"], minimum: 1 };
 
 function rateClaim(subject: string, scope: "minute" | "hour", limit: number): RateClaim {
   return {
@@ -42,13 +49,10 @@ export default definePlugin<Options>({
     type: "object",
     additionalProperties: false,
     required: ["subject"],
-    properties: {
-      subject: { type: "string" },
-      rate_limit_per_minute: count,
-      rate_limit_per_hour: count,
-      usage_hard_limit_tokens: count,
-    },
+    properties: { subject: { type: "string" }, ...endpointKeys },
   },
+  endpointKeys,
+  areAliasKeys: true,
   examples: [
     { subject: "p/s", rate_limit_per_minute: 60, rate_limit_per_hour: null, usage_hard_limit_tokens: null },
   ],

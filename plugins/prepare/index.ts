@@ -12,6 +12,7 @@ import {
   estimateTokens,
   type GatewayError,
   isGatewayError,
+  type KeyValues,
   type MaybePromise,
   type Message,
   type OpenSession,
@@ -21,16 +22,37 @@ import {
   slot,
 } from "sluice/plugin";
 
-interface Options {
-  readonly prompt: string;
-  readonly user_prompt_template: string;
-  readonly sessions_enabled: boolean;
-  readonly session_ttl_seconds: number;
-  /** Counts user messages and answers. */
-  readonly session_max_messages: number;
-  readonly session_max_tokens: number | null;
-  readonly session_overflow: "trim" | "reject";
-}
+const endpointKeys = {
+  prompt: { type: "string" },
+  user_prompt_template: { type: "string" },
+  sessions_enabled: {
+    type: "boolean",
+    description: "Whether conversations are kept by the gateway.",
+    default: false,
+  },
+  session_ttl_seconds: {
+    type: "integer",
+    description: "Idle time after which a session is gone.",
+    ...{ minimum: 60, maximum: 604_800, default: 3600 },
+  },
+  session_max_messages: {
+    type: "integer",
+    description: "Messages kept, of both sides.",
+    ...{ minimum: 1, maximum: 500, default: 50 },
+  },
+  session_max_tokens: {
+    type: ["integer", "null"],
+    description: "Tokens kept; null: unlimited.",
+    ...{ minimum: 1, maximum: 1_000_000_000, default: null, examples: [16_000] },
+  },
+  session_overflow: {
+    type: "string",
+    description: "When a session is full: the oldest turns go, or 422.",
+    ...{ enum: ["trim", "reject"], default: "trim" },
+  },
+} as const;
+
+type Options = KeyValues<typeof endpointKeys>;
 
 /** A conversation held by a call, and the client's messages of this turn, after masks and before the template. */
 interface Turn {
@@ -45,7 +67,12 @@ export default definePlugin<Options>({
   name: "prepare",
   stage: "prepare",
   description: "Builds what the model is sent: prompt, history, template; keeps conversations.",
-  schema: { type: "object", required: ["prompt", "user_prompt_template", "sessions_enabled"] },
+  schema: {
+    type: "object",
+    required: ["prompt", "user_prompt_template", "sessions_enabled"],
+    properties: endpointKeys,
+  },
+  endpointKeys,
   examples: [{ prompt: "Answer briefly.", user_prompt_template: "Q: {{input}}", sessions_enabled: false }],
   setup(options, host) {
     const system: readonly Message[] =

@@ -1,15 +1,15 @@
 /** Stage validate: the request body, as received, against the endpoint's `input_schema`. */
-import { definePlugin, type JsonSchema, reject } from "sluice/plugin";
+import { definePlugin, type KeyValues, reject } from "sluice/plugin";
 
-interface Options {
-  readonly input_schema: JsonSchema;
-}
+/** null: there is nothing to check, and the stage is left out. */
+const endpointKeys = { input_schema: { type: ["object", "boolean"] } } as const;
 
-export default definePlugin<Options>({
+export default definePlugin<KeyValues<typeof endpointKeys>>({
   name: "validate",
   stage: "validate",
   description: "Checks the request body against the endpoint's input_schema.",
-  schema: { type: "object", required: ["input_schema"], properties: { input_schema: {} } },
+  schema: { type: "object", required: ["input_schema"], properties: endpointKeys },
+  endpointKeys,
   examples: [{ input_schema: { type: "object", required: ["message"] } }],
   setup({ input_schema }, host) {
     const check = host.schemas.compile(input_schema);

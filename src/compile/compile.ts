@@ -19,8 +19,8 @@ import { builtIn, finishSteps, recordHooks, requestSteps, thirdParty, traceStep 
 import { EndpointUnits } from "./endpoint-units.ts";
 import { compileMcp } from "./mcp.ts";
 import type { CompiledConfig, CompiledEndpoint, CompiledProject } from "./model.ts";
-import { authenticatePart } from "./parts.ts";
 import { compileProxies } from "./proxy.ts";
+import { authenticateOptions } from "./stage-options.ts";
 
 export interface CompileInput {
   readonly config: ResolvedConfig;
@@ -44,7 +44,7 @@ export async function compileConfig(input: CompileInput): Promise<CompiledConfig
 
 async function compileAll(context: CompileContext, hash: string): Promise<CompiledConfig> {
   const { config, lease } = context;
-  const authenticate = await builtIn(context, "authenticate", authenticatePart(config));
+  const authenticate = await builtIn(context, "authenticate", authenticateOptions(config));
   const record = await recordHooks(context);
   const projects = new Map<string, CompiledProject>();
   for (const project of config.projects) projects.set(project.uuid, await compileProject(context, project));

@@ -39,7 +39,7 @@ export class EndpointUnits {
 
   alias(alias: AliasConfig): MaybePromise<CompiledEndpoint> {
     const key = `alias ${this.#basis} ${entryKeys(alias).content}`;
-    return this.#unit(key, () => endpointOf(this.#project, alias));
+    return this.#unit(key, () => endpointOf(this.#context.registry, this.#project, alias));
   }
 
   #unit(key: string, endpoint: () => EndpointConfig): MaybePromise<CompiledEndpoint> {

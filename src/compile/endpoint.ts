@@ -1,7 +1,7 @@
 /** Compiles one endpoint: sets up what stands at each stage and lays the hooks out in flat arrays, one a kind. */
 import { uuidV5 } from "../base/ids.ts";
 import type { AliasConfig, EndpointConfig, GuardrailUse, ProjectConfig, StageUse } from "../config/model.ts";
-import { ENDPOINT_DEFAULTS } from "../config/schema/defaults.ts";
+import { endpointDefaultsWith } from "../config/schema/defaults.ts";
 import { guardrailHooks } from "../guardrails/guardrail.ts";
 import { DeadlineError } from "../guardrails/verdict.ts";
 import type { GuardrailPlugin, Stage, StagePlugin } from "../plugin/contract.ts";
@@ -12,16 +12,21 @@ import type { Platform } from "../plugins-host/host.ts";
 import { allOf } from "../plugins-host/instances.ts";
 import { ISOLATED_CHILD } from "../plugins-host/isolation/guardrail-process.ts";
 import { isolated } from "../plugins-host/isolation/isolated-guardrail.ts";
+import type { Registry } from "../plugins-host/registry.ts";
 import type { CompileContext } from "./context.ts";
 import type { CompiledEndpoint, FinishStep, PassthroughChain, RequestStep } from "./model.ts";
-import { budgetPart, limitPart, preparePart } from "./parts.ts";
 import { type Placed, type Placing, place } from "./place.ts";
+import { stageOptions } from "./stage-options.ts";
 import { compileTargets } from "./targets.ts";
 
 /** An alias as the endpoint that it is: without prompt, schemas and conversations, which are its clients' own. */
-export function endpointOf({ uuid }: ProjectConfig, alias: AliasConfig): EndpointConfig {
+export function endpointOf(
+  { stageKeys }: Registry,
+  { uuid }: ProjectConfig,
+  alias: AliasConfig,
+): EndpointConfig {
   return {
-    ...ENDPOINT_DEFAULTS,
+    ...endpointDefaultsWith(stageKeys),
     stages: [],
     ...alias,
     name: alias.alias,
@@ -71,16 +76,11 @@ function placeAll(
   project: ProjectConfig,
   endpoint: EndpointConfig,
 ): MaybePromise<readonly Placed[]> {
-  const subject = `${project.uuid}/${endpoint.slug}`;
-  const { input_schema, output_schema } = endpoint;
   const placed = [
-    builtIn(context, "limit", limitPart(subject, endpoint)),
-    builtIn(context, "budget", budgetPart(context, project, subject, endpoint)),
+    ...context.registry.stageKeys.map((plugin) =>
+      builtIn(context, plugin.name, stageOptions(context, project, endpoint, plugin)),
+    ),
     ...endpoint.guardrails.map((use) => guardrail(context, use)),
-    builtIn(context, "validate", input_schema === null ? undefined : { input_schema }),
-    builtIn(context, "prepare", preparePart(endpoint)),
-    builtIn(context, "call", {}),
-    builtIn(context, "check", output_schema === null ? undefined : { output_schema }),
     recordHooks(context),
     // A project's stages at authenticate stand before the body is read; see compile.ts.
     ...project.stages

@@ -6,7 +6,7 @@ import type { ProjectConfig, ResolvedConfig } from "../config/model.ts";
 import { type CompileInput, compileConfig, listingOf, makeContext } from "./compile.ts";
 import { builtIn, requestSteps } from "./endpoint.ts";
 import type { CompiledConfig, CompiledProject } from "./model.ts";
-import { authenticatePart } from "./parts.ts";
+import { authenticateOptions } from "./stage-options.ts";
 
 /** A compiled configuration that several others stand on. Closed when the last of them is. */
 export class CompiledBase {
@@ -44,7 +44,7 @@ export async function compileOverlay(base: CompiledBase, input: CompileInput): P
   }
   const context = await makeContext(input);
   try {
-    const authenticate = await builtIn(context, "authenticate", authenticatePart(input.config));
+    const authenticate = await builtIn(context, "authenticate", authenticateOptions(input.config));
     const projects = new Map(base.compiled.projects);
     for (const [index, project] of input.config.projects.entries()) {
       const compiled = projects.get(project.uuid);

@@ -2,7 +2,7 @@
 
 import { LRUCache } from "lru-cache";
 import { withoutTrailingSlashes } from "../base/trailing-slashes.ts";
-import type { CredentialConfig, EndpointConfig, ProjectConfig } from "../config/model.ts";
+import type { CallSettings, CredentialConfig, EndpointConfig, ProjectConfig } from "../config/model.ts";
 import type { ProviderPlugin } from "../plugin/contract.ts";
 import type { Logger, MaybePromise, Target } from "../plugin/index.ts";
 import { andThen } from "../plugin/index.ts";
@@ -13,7 +13,23 @@ import { allOf } from "../plugins-host/instances.ts";
 import type { Provider, SettingConstraint, WireFormat } from "../provider-kit/index.ts";
 import type { CompileContext } from "./context.ts";
 import { knownOutputMax, optionsOf } from "./output-limit.ts";
-import { type TargetEntry, targetsOf } from "./parts.ts";
+
+export interface TargetEntry {
+  readonly provider: string;
+  readonly model: string;
+  readonly credential: string;
+}
+
+/** The primary, then the failover entries in their order; a failover entry's provider is its credential's. */
+export function targetsOf(project: ProjectConfig, settings: CallSettings): readonly TargetEntry[] {
+  const failover = settings.failover.map(({ credential, model }) => ({
+    provider: project.credentials.find(({ name }) => name === credential)?.provider ?? settings.provider,
+    model,
+    credential,
+  }));
+  const { provider, model, credential } = settings;
+  return [{ provider, model, credential }, ...failover];
+}
 
 export function compileTargets(
   context: CompileContext,

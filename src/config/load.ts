@@ -26,7 +26,7 @@ import {
 } from "./report/diagnostic.ts";
 import { resolveConfig } from "./resolve.ts";
 import type { FilledConfig } from "./schema/config.ts";
-import { type ConfigSchema, configSchema } from "./schema/config.ts";
+import { type ConfigSchema, schemaWith } from "./schema/config.ts";
 import { fillDefaults } from "./schema/defaults.ts";
 
 export type { PluginKind, PluginLoader, PluginLookup } from "./plugins.ts";
@@ -131,14 +131,16 @@ async function resolveAll(
   let stateDirectory: string | undefined;
   if (root !== undefined && hasKnownVersion(root, reader)) {
     const { isWhole } = reader.state;
-    validateTree(root, configSchema, undefined, { tree, reporter, isWhole });
+    const builtIn = await loadPlugins([]);
+    const schema = schemaWith(builtIn.stageKeys);
+    validateTree(root, schema, undefined, { tree, reporter, isWhole });
     alive();
-    const filled = fillDefaults(root, tree);
+    const filled = fillDefaults(root, schema, tree);
     stateDirectory = filled.state.directory;
     const modules = pluginModules(filled, reader);
     const skipsPlugins = request.plugins === "skip" && modules.length > 0;
     alive();
-    const plugins = await loadPlugins(skipsPlugins ? [] : modules);
+    const plugins = skipsPlugins || modules.length === 0 ? builtIn : await loadPlugins(modules);
     alive();
     if (skipsPlugins) reportSkipped(filled, reader);
     // What a part that cannot be read would bring is not missing: checks wait until it can.
@@ -155,13 +157,12 @@ async function resolveAll(
 export async function lookUpPlugins(request: LoadRequest, loadPlugins: PluginLoader): Promise<PluginLookup> {
   const reader = readerFor(request);
   const root = readAll(request, reader);
-  if (root === undefined) return loadPlugins([]);
-  validateTree(root, configSchema, undefined, {
-    tree: reader.tree,
-    reporter: reader.reporter,
-    isWhole: false,
-  });
-  return loadPlugins(pluginModules(fillDefaults(root, reader.tree), reader));
+  const builtIn = await loadPlugins([]);
+  if (root === undefined) return builtIn;
+  const { tree, reporter } = reader;
+  const schema = schemaWith(builtIn.stageKeys);
+  validateTree(root, schema, undefined, { tree, reporter, isWhole: false });
+  return loadPlugins(pluginModules(fillDefaults(root, schema, tree), reader));
 }
 
 function readerFor(request: LoadRequest): PartReader {

@@ -10,7 +10,7 @@ import { OUTSIDE_HELP } from "./read/root.ts";
 import { Source, type Sources } from "./read/source.ts";
 import type { Tree } from "./read/tree.ts";
 import type { Reporter } from "./report/diagnostic.ts";
-import type { FilledConfig } from "./schema/config.ts";
+import type { FilledConfig, StageKeys } from "./schema/config.ts";
 
 export type PluginKind = "stage" | "guardrail" | "provider" | "store";
 
@@ -33,6 +33,8 @@ export interface KnownPlugin {
 export interface PluginLookup {
   find(kind: PluginKind, name: string): KnownPlugin | undefined;
   names(kind: PluginKind): readonly string[];
+  /** Of the built-in stages: the keys of endpoints that they declare. The same list in every lookup. */
+  readonly stageKeys: readonly StageKeys[];
   /** Modules that could not be loaded. */
   readonly failures: readonly {
     readonly module: PluginModule;

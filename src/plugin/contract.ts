@@ -43,10 +43,21 @@ export interface PluginBase {
   readonly examples: readonly unknown[];
 }
 
+/** Keys by name, with their schemas: `type`, and for a key that is declared here `description` and `default`. */
+export type EndpointKeys = Readonly<Record<string, { readonly [keyword: string]: unknown }>>;
+
 /** A plugin that stands at one stage of the chain. */
 export interface StagePlugin<C = unknown> extends PluginBase {
   readonly kind: "stage";
   readonly stage: Stage;
+  /**
+   * Keys of endpoints that it reads: `setup` is handed their values among its options. A schema with a description
+   * declares the key; one without names the type of a key that is declared elsewhere. Built-in stages only.
+   * @since 0.2.0
+   */
+  readonly endpointKeys?: EndpointKeys;
+  /** True: aliases have the keys that it declares as well. Default: endpoints alone. @since 0.2.0 */
+  readonly areAliasKeys?: boolean;
   /** Called once per different config and generation; build tables, patterns and pools here. */
   setup(config: C, host: Host): MaybePromise<Hooks>;
 }

@@ -12,6 +12,9 @@ export type ValueOf<S> = Value<S, "valid">;
  */
 export type FilledOf<S> = Value<S, "filled">;
 
+/** Values of keys with these schemas, where all of them are given or have a default. @since 0.2.0 */
+export type KeyValues<P> = { readonly [K in keyof P]: ValueOf<P[K]> };
+
 type Mode = "valid" | "filled";
 
 type Value<S, M extends Mode> = S extends { readonly enum: readonly (infer V)[] }

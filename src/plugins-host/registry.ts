@@ -32,6 +32,8 @@ export class Registry {
   readonly providers = new Map<string, ProviderPlugin<never>>();
   readonly stores = new Map<string, StorePlugin<never>>();
   readonly failures: LoadFailure[] = [];
+  /** The built-in stages of endpoints, which name the keys that they read. */
+  readonly stageKeys = ENDPOINT_STAGES;
   readonly #modules = new Map<Plugin, PluginModule>();
 
   constructor(plugins: readonly Plugin[]) {
@@ -72,6 +74,9 @@ export class Registry {
     for (const plugin of plugins) {
       if (this.#ofKind(plugin.kind)?.has(plugin.name)) {
         this.failures.push({ module, message: `there is a ${plugin.kind} named '${plugin.name}' already` });
+      } else if (plugin.kind === "stage" && plugin.endpointKeys !== undefined) {
+        const message = `stage '${plugin.name}' has endpointKeys, which only built-in stages may have: use its options`;
+        this.failures.push({ module, message });
       } else {
         this.#add(plugin);
         this.#modules.set(plugin, module);
@@ -107,6 +112,10 @@ export interface PluginFacts {
   readonly buffersStream?: (options: object) => boolean;
   readonly faults?: (options: object, place: GuardrailPlacement) => readonly OptionError[];
 }
+
+const ENDPOINT_STAGES: readonly StagePlugin<never>[] = BUILT_IN.flatMap((plugin) =>
+  plugin.kind === "stage" && plugin.endpointKeys !== undefined ? [plugin] : [],
+);
 
 const BUILT_IN_STAGES: ReadonlySet<string> = new Set(
   BUILT_IN.filter((plugin) => plugin.kind === "stage").map((plugin) => plugin.name),

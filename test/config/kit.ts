@@ -8,6 +8,7 @@ import { type LoadOutcome, type LoadRequest, loadConfig, type PluginLoader } fro
 import type { ResolvedConfig } from "../../src/config/model.ts";
 import type { KnownPlugin, PluginKind } from "../../src/config/plugins.ts";
 import type { Diagnostic } from "../../src/config/report/diagnostic.ts";
+import { Registry } from "../../src/plugins-host/registry.ts";
 
 const KNOWN: Readonly<Record<PluginKind, Readonly<Record<string, KnownPlugin>>>> = {
   provider: {
@@ -68,10 +69,14 @@ const KNOWN: Readonly<Record<PluginKind, Readonly<Record<string, KnownPlugin>>>>
   store: {},
 };
 
+/** Keys of endpoints are those of the real stages. */
+const { stageKeys } = new Registry([]);
+
 /** Plugins of the tests; any module of `plugins:` loads. */
 export const loadPlugins: PluginLoader = async () => ({
   find: (kind, name) => (Object.hasOwn(KNOWN[kind], name) ? KNOWN[kind][name] : undefined),
   names: (kind) => Object.keys(KNOWN[kind]),
+  stageKeys,
   failures: [],
 });
 

@@ -4,11 +4,10 @@
  */
 import type { PluginKind, PluginLookup } from "../plugins.ts";
 import { isPlainMap, type PlainMap } from "../read/tree.ts";
-import { configSchema } from "./config.ts";
+import { schemaWith } from "./config.ts";
 import { acceptReferences } from "./editor-references.ts";
 import { GUARDRAIL_KEYS, guardrailUse, stageUse } from "./endpoint.ts";
 import { DRIVERS } from "./gateway.ts";
-import { project } from "./project.ts";
 
 /** What a file is: a whole configuration, a part of one, a part of a project, or an overlay. */
 export const FILE_KINDS = ["config", "part", "project-part", "overlay"] as const;
@@ -27,7 +26,9 @@ export function editorSchema(plugins: PluginLookup, kind: FileKind = "config"): 
     [guardrailUse, "guardrail"],
     [stageUse, "stage"],
   ]);
-  const root = asMap(written(kind === "project-part" ? project : configSchema, shared));
+  const schema = schemaWith(plugins.stageKeys);
+  const part = kind === "project-part" ? schema.properties?.["projects"]?.items : schema;
+  const root = asMap(written(part, shared));
   const offered = offerNames(root, plugins);
   const definitions: PlainMap = {
     guardrail: withOptions(guardrailUse, "guardrail", plugins),

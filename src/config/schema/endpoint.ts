@@ -81,7 +81,6 @@ const failoverEntry = section(
   { required: ["credential", "model"] },
 );
 
-const TOKENS_MAX = 1_000_000_000;
 const OUTPUT_TOKENS_MAX = 200_000;
 
 const callSettings = <const M extends SchemaNode>(maxOutputTokens: M) => ({
@@ -97,25 +96,9 @@ const callSettings = <const M extends SchemaNode>(maxOutputTokens: M) => ({
     decimal("Nucleus sampling; null: not sent. Tune it or temperature, not both.", 0, 1, { examples: [0.9] }),
   ),
   max_output_tokens: maxOutputTokens,
-  usage_hard_limit_tokens: orNull(
-    integer("Cap on a request's input, at about 4 characters a token; null: unlimited.", 1, TOKENS_MAX, {
-      examples: [8000],
-    }),
-  ),
   monthly_budget_usd: orNull(usd("Ceiling per calendar month (UTC); null: unlimited.", { examples: [25.5] })),
-  budget_estimate: choice(
-    "What is reserved for a call: the most it can cost, or what recent answers lead to expect.",
-    ["worst_case", "expected"],
-    { default: "worst_case" },
-  ),
   estimated_cost_per_1k_tokens_usd: orNull(
     usd("Used to compute spend; a budget needs it.", { examples: [0.002] }),
-  ),
-  rate_limit_per_minute: orNull(
-    integer("Calls in any 60 s; null: unlimited.", 1, TOKENS_MAX, { examples: [60] }),
-  ),
-  rate_limit_per_hour: orNull(
-    integer("Calls in any 3,600 s; null: unlimited.", 1, TOKENS_MAX, { examples: [1000] }),
   ),
   guardrails: list("Judge texts, in this order.", guardrailUse, { maxItems: 64 }),
 });
@@ -139,13 +122,6 @@ const sharedByEndpoints = {
   ...callSettings(integer("Hard cap per answer.", 1, OUTPUT_TOKENS_MAX, { default: 4096 })),
   stages: list("Third parties' stages, after those of the project.", stageUse, { maxItems: 64 }),
   streaming_enabled: flag("false: `stream` in a request is ignored.", true),
-  sessions_enabled: flag("Whether conversations are kept by the gateway.", false),
-  session_ttl_seconds: integer("Idle time after which a session is gone.", 60, 604_800, { default: 3600 }),
-  session_max_messages: integer("Messages kept, of both sides.", 1, 500, { default: 50 }),
-  session_max_tokens: orNull(integer("Tokens kept; null: unlimited.", 1, TOKENS_MAX, { examples: [16_000] })),
-  session_overflow: choice("When a session is full: the oldest turns go, or 422.", ["trim", "reject"], {
-    default: "trim",
-  }),
   prompt: text("System message put before every request.", {
     default: "",
     examples: ["You sum up tickets."],
