@@ -1,11 +1,11 @@
-/** Rules about who may call: header, token, project, scope, and the order in which they are looked at. */
+/** Requirements of authentication: header, token, project, scope, and the order of the checks. */
 export const AUTH = {
   "auth.header.missing": "A call without an Authorization header gets 401 `Missing Bearer token.`.",
   "auth.token.prefix":
     "A bearer token that begins with neither known prefix gets 401 `Invalid token format.`.",
   "auth.token.live": "A token that begins with `gw_live_` is accepted when its hash is configured.",
   "auth.token.test": "A token that begins with `gw_test_` is accepted when its hash is configured.",
-  "auth.token.unknown": "A well-formed token that nobody configured gets 401 `Invalid or revoked token.`.",
+  "auth.token.unknown": "A well-formed token that is not configured gets 401 `Invalid or revoked token.`.",
   "auth.token.inactive": "A token with `is_active: false` gets 401 `Invalid or revoked token.`.",
   "auth.project.foreign":
     "A token used on another project gets 403 `Token does not belong to this project.`.",
@@ -43,5 +43,5 @@ export const AUTH = {
   "auth.admin.host": "A client on this machine that names a foreign `Host` gets 403 from the admin listener.",
   "auth.admin.metrics":
     "With `admin.metrics_token` `/metrics` asks for that token, or for one of the control plane.",
-  "auth.order.nothing-read": "No byte of a body is asked for or waited for before its token is accepted.",
+  "auth.order.nothing-read": "No byte of a body is requested or awaited before its token is accepted.",
 };

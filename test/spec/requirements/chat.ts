@@ -1,4 +1,4 @@
-/** Rules of the chat surface: routes, request, answer, order of the steps, prompt, schemas, listing. */
+/** Requirements of the chat surface: routes, request, answer, order of the steps, prompt, schemas, listing. */
 export const CHAT = {
   "chat.routes":
     "`POST /api/{project}/{slug}` calls that endpoint, `POST /api/{project}/chat/completions` the one that the body names; both answer in the same shape.",
@@ -21,21 +21,21 @@ export const CHAT = {
   "order.rate-before-budget": "A full window is refused before a spent budget.",
   "order.input-steps":
     "The budget is checked before guardrails, guardrails before the input schema, and the input schema before a provider is called.",
-  "order.template-after-guardrails": "Guardrails judge what the client sent, not the prompt or the template.",
+  "order.template-after-guardrails": "Guardrails check what the client sent, not the prompt or the template.",
   "schema.output.json":
     "The output schema checks the provider's answer: one that is not JSON or does not match gets 502 `Validation failed: ` and the first error.",
-  "order.no-later-step": "A call refused early reaches no later step: no provider is asked.",
-  "stage.plugin.position": "A third party's stage runs at the stage it names, in the order of the YAML.",
-  "stage.plugin.refuse": "A third party's stage may refuse a call with a status and text of its own.",
-  "stage.plugin.answer": "A third party's stage may answer a call without a provider.",
-  "schema.input.body": "`input_schema` judges the JSON body as received, other keys included.",
+  "order.no-later-step": "A refused call reaches no later step: no provider is called.",
+  "stage.plugin.position": "A third-party stage runs at the stage it names, in the order of the YAML.",
+  "stage.plugin.refuse": "A third-party stage can refuse a call with its own status and text.",
+  "stage.plugin.answer": "A third-party stage can answer a call without a provider.",
+  "schema.input.body": "`input_schema` applies to the JSON body as received, unknown keys included.",
   "schema.input.message":
     "A body that fails `input_schema` gets 422 `Validation failed: ` and the first error; `detail` has the first errors as `path message`, joined with `; `.",
-  "schema.output.string": "A schema of type string judges the text itself.",
-  "schema.output.told": "A provider that can be told the output schema is told it.",
-  "schema.draft-2020": "A schema is draft 2020-12 unless it says otherwise.",
-  "schema.draft-07": "A schema whose `$schema` is draft-07 is read as that.",
-  "schema.own-properties": "`required: [toString]` is not met by an empty object.",
+  "schema.output.string": "A schema of type string applies to the text itself.",
+  "schema.output.told": "The output schema is sent to providers that support one.",
+  "schema.draft-2020": "A schema is draft 2020-12 unless `$schema` names another draft.",
+  "schema.draft-07": "A schema whose `$schema` is draft-07 is validated as draft-07.",
+  "schema.own-properties": "`required: [toString]` is not satisfied by an empty object.",
   "schema.no-network": "A `$ref` to another host is a config error, never fetched.",
   "prompt.system-first": "The prompt is the first message, with role system.",
   "prompt.absent":
@@ -43,7 +43,7 @@ export const CHAT = {
   "session.resumed": "A call with `session_id` is sent as prompt, stored history, then its own messages.",
   "template.wraps":
     "The template replaces the last user message only, with the user's text at every `{{input}}` and `{{ input }}`.",
-  "template.one-pass": "Text of a user that holds `{{input}}`, `$&` or the like arrives as it was written.",
+  "template.one-pass": "User text that contains `{{input}}`, `$&` or the like is sent unchanged.",
   "estimate.characters": "Characters are UTF-16 code units, summed over the messages that the client sent.",
   "estimate.tokens": "Tokens are estimated as characters / 4, rounded up.",
   "listing.shape":

@@ -1,10 +1,10 @@
-/** Rules about asking providers: adapters, failures and their words, failover, disabled ones, the mock. */
+/** Requirements of provider calls: formats, failures, failover, disabled providers, the mock. */
 export const PROVIDERS = {
   "provider.built-in":
-    "Providers `openai`, `anthropic`, `google`, `mistral`, `groq`, `together`, `ollama` and `cohere` are each asked in their own format and answer whole and streamed.",
+    "Providers `openai`, `anthropic`, `google`, `mistral`, `groq`, `together`, `ollama` and `cohere` receive requests in their own format and answer whole and streamed.",
   "provider.finish-reasons":
     "A provider's finish reasons become stop, length, tool_calls or error: a plain stop with tool calls is tool_calls; an unknown reason is stop when text came, otherwise error.",
-  "provider.usage": "Prompt, completion and total tokens of the provider reach the client.",
+  "provider.usage": "Prompt, completion and total tokens of the provider are in the answer.",
   "failover.order":
     "Failover entries are tried in their order, after the primary; the answer's `model` is that of the entry that answered.",
   "failover.settings": "Temperature, top_p and max_tokens come from the endpoint for every entry.",
@@ -12,56 +12,56 @@ export const PROVIDERS = {
   "failure.timeout": "A timeout gets 502 `Provider call failed: <Label> timed out after <n> ms`.",
   "failure.unreachable": "A refused connection gets 502 `Provider call failed: <Label> unreachable`.",
   "failure.no-retry":
-    "A 502 caused by the provider's 400, 401, 403, 404, 413 or 422 says `X-Should-Retry: false`.",
+    "A 502 caused by the provider's 400, 401, 403, 404, 413 or 422 has `X-Should-Retry: false`.",
   "failure.retry-after":
-    "A provider's `Retry-After` reaches the client, and the breaker leaves that target out as long, at most 5 minutes.",
-  "failure.code":
-    "`X-Error-Code` has the code of an error, `X-Provider-Error-Code` the code that the provider gave it.",
+    "A provider's `Retry-After` is passed to the client, and the circuit breaker skips that target for as long, at most 5 minutes.",
+  "failure.code": "`X-Error-Code` has the code of an error, `X-Provider-Error-Code` the provider's own.",
   "failure.log":
-    "The log says `error` for the finish of a failed answer, nothing for one that its client left, and counts reasoning and cache writes.",
+    "The log has finish reason `error` for a failed answer and none when the client disconnected, and counts reasoning and cache writes.",
   "failure.cause":
-    "Log and attempts say why a provider is unreachable (refused, DNS, TLS, reset); the client is not told.",
-  "failure.not-a-stream": "A body that is no stream is named: HTML, JSON, compressed data, nothing.",
-  "failure.detail.credential": "`detail` names the credentials where provider and model are the same.",
+    "Log and attempts contain why a provider is unreachable (refused, DNS, TLS, reset); the client's answer does not.",
+  "failure.not-a-stream": "A body that is not a stream is described: HTML, JSON, compressed data, empty.",
+  "failure.detail.credential": "`detail` names the credentials when provider and model are the same.",
   "failure.scrubbed": "A key that the provider quotes in its error reaches neither client nor log.",
   "failure.detail": "With failover, `detail` lists every attempt.",
   "failover.on.failure":
-    "A status 408, 429 or 5xx, a refused or reset connection, and a 200 that is not the provider's JSON move on.",
-  "failover.on.498": "Groq's 498 moves on; Cohere's, a bad key, does not.",
+    "A status 408, 429 or 5xx, a refused or reset connection, and a 200 that is not the provider's JSON fail over to the next entry.",
+  "failover.on.498": "Groq's 498 fails over; Cohere's, an invalid key, does not.",
   "failover.on.timeout":
-    "A stream without content in `first_byte_timeout_ms` moves on, whatever else has come of it; thoughts are content.",
-  "failover.on.timeout.whole": "A provider that does not finish a whole answer in `timeout_ms` moves on.",
-  "failover.on.stream-error": "An error event inside a 200 stream before its first content moves on.",
-  "failover.on.passing": "A 409, 425 or 499 moves on.",
+    "A stream without content within `first_byte_timeout_ms` fails over, whatever else was received; reasoning is content.",
+  "failover.on.timeout.whole":
+    "A provider that does not finish a whole answer within `timeout_ms` fails over.",
+  "failover.on.stream-error": "An error event inside a 200 stream before its first content fails over.",
+  "failover.on.passing": "A 409, 425 or 499 fails over.",
   "failover.on.credential":
-    "A 401 or 403 moves on to an entry with another credential, is logged as an error, and counts in the breaker.",
+    "A 401 or 403 fails over to an entry with another credential, is logged as an error, and counts in the circuit breaker.",
   "failover.not-on.4xx":
-    "A 400 or 404, and a 401 or 403 without another credential, is answered at once, without another attempt.",
+    "A 400 or 404, and a 401 or 403 without another credential, is answered without another attempt.",
   "failover.not-on.refusal":
     "A filtered or refused answer is 200 with finish_reason error, without failover.",
   "provider.raw-reason":
-    "`meta.provider_finish_reason` has the provider's own word where the answer was filtered or failed, also the word `error`.",
+    "`meta.provider_finish_reason` has the provider's own reason when the answer was filtered or failed, also the reason `error`.",
   "provider.stream.incomplete": "A stream that ends without its completion signal is a failure, not a stop.",
   "provider.head-held": "No byte is sent to the client before the provider's first content.",
-  "provider.base-url.credential": "A credential's base_url is where its calls go.",
-  "provider.base-url.gateway": "`providers.<key>.base_url` is where calls of credentials without one go.",
+  "provider.base-url.credential": "Calls of a credential go to its base_url.",
+  "provider.base-url.gateway": "Calls of credentials without a base_url go to `providers.<key>.base_url`.",
   "provider.key-sent": "The credential's key is sent to the provider, the client's token never.",
   "provider.disabled": "A disabled primary without another provider's entry gets 503 naming its key.",
-  "provider.disabled.failover": "A disabled primary is skipped where an entry is on another provider.",
+  "provider.disabled.failover": "A disabled primary is skipped when an entry is on another provider.",
   "provider.disabled.entry": "A disabled failover entry is skipped.",
-  "provider.credential.inactive": "An inactive credential counts as failed: the next entry is asked.",
-  "provider.settings.refused": "A setting that a model refuses is left out of what is sent.",
-  "provider.settings.warned": "`sluice validate` warns of a setting that a model refuses.",
+  "provider.credential.inactive": "An inactive credential counts as failed: the next entry is tried.",
+  "provider.settings.refused": "A setting that a model rejects is not sent.",
+  "provider.settings.warned": "`sluice validate` warns of a setting that a model rejects.",
   "provider.third-party":
-    "A third party's provider is named by its key like a built-in, its options checked.",
-  "provider.options": "`providers.<key>.options` hold for credentials that do not say otherwise.",
+    "A third-party provider is configured by its key like a built-in one, and its options are checked.",
+  "provider.options": "`providers.<key>.options` apply to credentials that do not set them.",
   "provider.mock.options":
     "The mock answers without key or network: its `reply` with the input filled in, in `chunks` pieces when streamed, failing as its `fail` sequence says, with the `usage` that it is given.",
   "provider.mock.latency": "The mock waits `latency_ms` on the gateway's clock before it answers.",
   "provider.breaker.open": "After 5 failures in a row a target is skipped for 30 s.",
   "provider.breaker.trial": "After 30 s one trial call decides.",
-  "provider.breaker.last": "The last target left is never skipped.",
+  "provider.breaker.last": "The last remaining target is never skipped.",
   "provider.connections":
-    "Beyond `providers.<key>.max_connections` an attempt is refused: the next target is asked, else 503; the breaker does not count it, and metrics show it.",
+    "Over `providers.<key>.max_connections` an attempt is refused: the next target is tried, otherwise 503; the circuit breaker does not count it, and metrics show it.",
   "provider.keep-alive": "Calls to one origin share connections.",
 };

@@ -1,4 +1,4 @@
-/** Rules of streamed answers. */
+/** Requirements of streamed answers. */
 export const STREAM = {
   "stream.content":
     "The first chunk carries the role assistant, text is in `choices[0].delta.content`, and exactly one chunk carries `finish_reason`.",
@@ -8,14 +8,15 @@ export const STREAM = {
     "A call refused before its first byte is answered in JSON with its status, stream or not.",
   "stream.failure-late":
     "A failure after the first byte is one `data:` line with the error body, then `[DONE]`.",
-  "stream.failover-early": "Before the first byte a failed stream moves on to the next target.",
-  "stream.no-failover-late": "After the first byte no other target is asked.",
+  "stream.failover-early": "Before the first byte a failed stream fails over to the next target.",
+  "stream.no-failover-late": "After the first byte no other target is tried.",
   "stream.keep-alive": "After 15 s without an event a comment line is sent.",
   "stream.idle":
-    "Silence of the provider inside a stream ends it after `stream_idle_timeout_ms`, its own or the server's.",
-  "stream.no-total-limit": "A stream that goes on has no total limit unless one is set.",
-  "stream.client-gone": "A client that leaves cancels the provider's call.",
-  "stream.client-gone.settled": "What was used until a client left is settled.",
-  "stream.backpressure": "A client that does not read holds back the provider, in bounded memory.",
-  "stream.output-schema": "An output schema is judged at the end, as a failure after the first byte.",
+    "A stream without provider events for `stream_idle_timeout_ms` (the provider's or the server's) ends.",
+  "stream.no-total-limit": "An active stream has no total limit unless one is set.",
+  "stream.client-gone": "A client that disconnects cancels the provider call.",
+  "stream.client-gone.settled": "Usage until the client disconnected is settled.",
+  "stream.backpressure": "A client that does not read pauses the provider, in bounded memory.",
+  "stream.output-schema":
+    "An output schema is checked at the end of a stream, as a failure after the first byte.",
 };
