@@ -6,6 +6,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { parseArgs } from "node:util";
 import { loadConfig, type PluginLoader } from "../config/load.ts";
+import type { ResolvedConfig } from "../config/model.ts";
 import { renderText } from "../config/report/render.ts";
 import {
   checkFiles,
@@ -16,6 +17,7 @@ import {
   repairFolder,
   withFolder,
 } from "../state/file/offline.ts";
+import { confirmLoss } from "../state/redis/confirm.ts";
 import {
   type CliIo,
   type Command,
@@ -26,7 +28,6 @@ import {
   hasColors,
   usageError,
 } from "./command.ts";
-import { confirmState } from "./state-confirm.ts";
 import { checkedText, repairedText, shownText, stateView } from "./state-text.ts";
 
 const HELP = `Usage: sluice state show   [--directory DIR | --config PATH [--root DIR]] [--output text|json]
@@ -82,7 +83,7 @@ export function stateCommand(loadPlugins: PluginLoader): Command {
     summary: "inspect, verify, repair, export or import file-store data",
     help: HELP,
     async run([name, ...args], io) {
-      if (name === "confirm") return confirmState(args, io, loadPlugins);
+      if (name === "confirm") return confirm(args, io, loadPlugins);
       const action = name !== undefined && Object.hasOwn(ACTIONS, name) ? ACTIONS[name] : undefined;
       if (action === undefined) {
         return usageError(io, "state", expectedSubcommand(name, [...Object.keys(ACTIONS), "confirm"]));
@@ -111,7 +112,7 @@ export function stateCommand(loadPlugins: PluginLoader): Command {
         );
       if (positionals.length > (takesFile ? 1 : 0))
         return usageError(io, "state", takesFile ? "expected at most one FILE" : `${name} takes no FILE`);
-      const directory = values.directory ?? (await directoryOf(values, io, loadPlugins));
+      const directory = values.directory ?? (await loaded(values, io, loadPlugins, "skip"))?.state.directory;
       if (directory === undefined) return EXIT.failed;
       const [file] = positionals;
       const task = {
@@ -125,23 +126,56 @@ export function stateCommand(loadPlugins: PluginLoader): Command {
   };
 }
 
+interface ConfigOptions {
+  readonly config?: string | undefined;
+  readonly root?: string | undefined;
+}
+
 /** Undefined if the configuration has errors, which are printed. */
-async function directoryOf(
-  { config: path, root }: { readonly config?: string | undefined; readonly root?: string | undefined },
+async function loaded(
+  { config: path, root }: ConfigOptions,
   io: CliIo,
   loadPlugins: PluginLoader,
-): Promise<string | undefined> {
+  secrets: "skip" | "resolve",
+): Promise<ResolvedConfig | undefined> {
   const request = {
     path: resolve(io.cwd, configPath(path, io.env)),
     root: root === undefined ? undefined : resolve(io.cwd, root),
     overlays: [],
     env: io.env,
-    secrets: "skip",
+    secrets,
     strict: false,
   } as const;
   const { config, errors } = await loadConfig(request, loadPlugins);
   if (config === undefined) io.stderr(renderText(errors, hasColors(io, "stderr"), io.cwd));
-  return config?.state.directory;
+  return config;
+}
+
+/** Accepts a detected loss of data in Redis, so that calls are admitted again. */
+async function confirm(args: readonly string[], io: CliIo, loadPlugins: PluginLoader): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { config: { type: "string" }, root: { type: "string" } },
+  });
+  if (positionals.length > 0) return usageError(io, "state", "confirm takes no FILE");
+  const config = await loaded(values, io, loadPlugins, "resolve");
+  if (config === undefined) return EXIT.failed;
+  const { driver, url, key_prefix: keyPrefix } = config.state;
+  if (driver !== "redis") {
+    io.stderr(`sluice state: confirm needs state.driver 'redis'; this configuration has '${driver}'\n`);
+    return EXIT.failed;
+  }
+  try {
+    const { server, lost } = await confirmLoss({ url, keyPrefix });
+    const loss = lost && `the data loss of ${new Date(lost.atMs).toISOString()} (${lost.reason})`;
+    const outcome = loss ? `confirmed ${loss}; calls are admitted again` : "no data loss to confirm";
+    io.stdout(`redis (${server}): ${outcome}\n`);
+    return EXIT.ok;
+  } catch (error) {
+    io.stderr(`sluice state: ${error instanceof Error ? error.message : "no answer from redis"}\n`);
+    return EXIT.failed;
+  }
 }
 
 function failed(error: unknown, io: CliIo): number {

@@ -1,4 +1,4 @@
-/** The template of a guardrail: words that may not pass, judged on input, answers and streams. */
+/** The template of a guardrail: blocks words in input, answers and streams. */
 import type { Template } from "./template.ts";
 
 export const guardrail: Template = {
@@ -6,7 +6,7 @@ export const guardrail: Template = {
   plugin: ({
     name,
     code,
-  }) => `/** Keeps the company's secret words out of what goes to a model, and out of what comes back. */
+  }) => `/** Blocks the company's secret words in messages to a model and in its answers. */
 import { block, defineGuardrail, refuse } from "sluice/plugin";
 
 interface Options {
@@ -16,7 +16,7 @@ interface Options {
 export default defineGuardrail<Options>({
   name: "${name}",
   description: "Blocks secret words.",
-  // Checked when the configuration is loaded: a mistake is shown with its line, and setup need not look again.
+  // Checked at load: mistakes are reported with their line, and setup can rely on the options.
   schema: {
     type: "object",
     additionalProperties: false,
@@ -31,18 +31,18 @@ export default defineGuardrail<Options>({
     },
   },
   examples: [{ words: ["swordfish", "open sesame"] }],
-  // Once per different options: build here what a call would otherwise build again and again.
+  // Called once per different options: build here what would otherwise be built for each call.
   setup({ words = ["swordfish"] }) {
     return {
-      // The longest match: so much of a stream is held back, so that no half of a word gets out.
+      // The longest match. As much of a stream is held back, so that no part of a word is sent.
       window: Math.max(...words.map((word) => word.length)),
-      // Input, whole answers and streams all come here. undefined lets the text pass.
+      // Called for input, whole answers and streams. undefined passes the text.
       judge(text, about) {
         const small = text.toLowerCase();
         const found = words.findIndex((word) => small.includes(word));
         if (found < 0) return undefined;
         const what = about.side === "input" ? "Request" : "Response";
-        // What the client gets, and what the log says: the log must hold none of the text.
+        // The client's message, and the log's: the log must not contain any of the text.
         return block(
           refuse(422, "${code}_blocked", \`\${what} blocked: a secret word.\`),
           \`word \${found + 1} of the list\`,
@@ -55,7 +55,7 @@ export default defineGuardrail<Options>({
   test: ({
     name,
     variable,
-  }) => `/** Each text is judged whole and as streams cut at every position, as the gateway will do it. */
+  }) => `/** Each text is judged whole and as a stream split at every position, as in the gateway. */
 import { testGuardrail } from "sluice/testing";
 import ${variable} from "./${name}.ts";
 

@@ -1,11 +1,11 @@
-/** The template of a provider: a vendor that speaks OpenAI's format, as most do. */
+/** The template of a provider: a vendor that speaks OpenAI's format. */
 import type { Template } from "./template.ts";
 
 export const provider: Template = {
   summary: "how one vendor's models are asked",
   plugin: ({
     name,
-  }) => `/** A vendor that speaks OpenAI's format. Only translation: sockets and timeouts are the gateway's. */
+  }) => `/** A vendor that speaks OpenAI's format. It only translates: the gateway owns sockets and timeouts. */
 import { defineProvider, openAiChat } from "sluice/provider";
 
 interface Options {
@@ -25,14 +25,11 @@ export default defineProvider<Options>({
     properties: { region: { type: "string", description: "Where the model is to run." } },
   },
   examples: [{ region: "eu" }],
-  // What the vendor does its own way goes into the second argument; providers/README.md has the rest.
+  // Differences from OpenAI go into the second argument; see providers/README.md.
   setup: ({ region }, host) => openAiChat(host, { fields: { region } }),
 });
 `,
-  test: ({
-    name,
-    variable,
-  }) => `/** What goes over the wire and what is made of the answer, without a wire. */
+  test: ({ name, variable }) => `/** Encoded requests and decoded answers, without a network. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isFailure, type ProviderRequest, type WireFormat } from "sluice/provider";

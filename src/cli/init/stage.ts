@@ -1,9 +1,9 @@
-/** The template of a stage: a rule about calls, with a counter. */
+/** The template of a stage: refuses some calls and counts them. */
 import type { Template } from "./template.ts";
 
 export const stage: Template = {
   summary: "a step of the chain that a call passes through",
-  plugin: ({ name, code }) => `/** Lets only calls through that say which team they are for. */
+  plugin: ({ name, code }) => `/** Refuses calls that do not name a team. */
 import { definePlugin, refuse } from "sluice/plugin";
 
 interface Options {
@@ -12,14 +12,14 @@ interface Options {
 
 export default definePlugin<Options>({
   name: "${name}",
-  // One of the nine; request hooks run down them, response hooks up.
+  // One of nine stages; request hooks run in their order, response hooks in reverse.
   stage: "validate",
   description: "Refuses calls without a team.",
   schema: {
     type: "object",
     additionalProperties: false,
     properties: {
-      header: { type: "string", pattern: "^[a-z0-9-]+$", default: "x-team", description: "Where the team stands." },
+      header: { type: "string", pattern: "^[a-z0-9-]+$", default: "x-team", description: "The header with the team." },
     },
   },
   examples: [{ header: "x-team" }],
@@ -29,25 +29,21 @@ export default definePlugin<Options>({
       request(x) {
         if (x.headers[header] !== undefined) return undefined;
         refused(1);
-        // Returned, not thrown: a throw is a bug, and answered with 500.
+        // Returned, not thrown: an exception is a bug, and answered with 500.
         return refuse(422, "${code}_missing", \`Request blocked: header '\${header}' is missing.\`);
       },
     };
   },
 });
 `,
-  test: ({
-    name,
-    variable,
-    code,
-  }) => `/** What the stage lets through, what it refuses, and what it counts. */
+  test: ({ name, variable, code }) => `/** Which calls the stage passes, refuses and counts. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isGatewayError } from "sluice/plugin";
 import { testExchange, testHost } from "sluice/testing";
 import ${variable} from "./${name}.ts";
 
-test("a call that names its team goes on", async () => {
+test("a call that names its team continues", async () => {
   const hooks = await ${variable}.setup({}, testHost());
   assert.equal(await hooks.request?.(testExchange({ headers: { "x-team": "red" } })), undefined);
 });

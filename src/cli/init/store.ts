@@ -1,11 +1,11 @@
-/** The template of a store: every operation, in plain maps, to be replaced one by one. */
+/** The template of a store: every operation on plain maps, to be replaced one by one. */
 import type { Template } from "./template.ts";
 
 export const store: Template = {
-  summary: "where limits, spend and conversations are kept",
+  summary: "keeps limits, spend and sessions",
   plugin: ({ name }) => `/**
- * A store in plain maps: every operation that a store has, as simply as it can be done. Replace the maps by what is to
- * keep them. Each operation is atomic: nothing may come between what it reads and what it writes.
+ * A store on plain maps: every operation of a store, as simple as possible. Replace the maps with real storage. Each
+ * operation must be atomic: nothing may happen between its reads and its writes.
  */
 import {
   type AuditRecord,
@@ -21,7 +21,7 @@ import {
 
 export default defineStore<object>({
   name: "${name}",
-  description: "Keeps everything in maps of this process.",
+  description: "Keeps everything in maps of the process.",
   schema: { type: "object", additionalProperties: false },
   examples: [{}],
   setup: (_options, host) => makeStore(host),
@@ -51,7 +51,7 @@ function makeStore({ clock, random, maxSessions }: StoreHost): StateStore {
     const oldest = within[within.length - limit];
     return oldest === undefined ? 0 : oldest + windowMs - clock.nowMs();
   };
-  /** What clients are told of a window that has just counted a call. */
+  /** For the rate-limit headers, after a window has counted a call. */
   const windowOf = ({ key, limit, windowMs }: Rate): readonly [remaining: number, freeInMs: number] => {
     const counted = times.get(key) ?? [];
     return [Math.max(0, limit - counted.length), (counted[0] ?? 0) + windowMs - clock.nowMs()];
@@ -101,7 +101,7 @@ function makeStore({ clock, random, maxSessions }: StoreHost): StateStore {
         ...(windows.length > 0 && { windows }),
       };
     },
-    // A store that outlives its process settles here what a dead one left open.
+    // A persistent store settles here what a crashed process left open.
     renew() {},
     settle: end,
     release: (reservation) => end(reservation, 0),
@@ -128,7 +128,7 @@ interface Session {
   readonly endsAtMs: number;
 }
 
-/** Conversations; here a second call on one that is open does not wait, as it should, but is told that it is busy. */
+/** Sessions. A complete store lets a second call on an open session wait; this one reports that it is busy. */
 function sessionsIn(clock: Clock, newId: () => string, max: number): StateStore["sessions"] {
   const kept = new Map<string, Session>();
   const open = new Set<string>();
@@ -204,7 +204,7 @@ function recordsIn(): Pick<StateStore, "overrides" | "audit"> {
   test: ({
     name,
     variable,
-  }) => `/** What the gateway relies on first: limits that hold, and money that is counted once. */
+  }) => `/** The guarantees that the gateway relies on first: limits hold, and money is counted once. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StateStore, StoreClaim } from "sluice/plugin";

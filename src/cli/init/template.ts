@@ -1,13 +1,13 @@
-/** What `sluice init plugin` makes of a name: the files of one kind of plugin, and the YAML that uses it. */
+/** A template of `sluice init plugin`: the files of one kind of plugin, and the YAML that uses it. */
 
 export interface Template {
   /** One line for the help. */
   readonly summary: string;
   /** The plugin, as TypeScript. */
   plugin(names: Names): string;
-  /** Its test, which passes as it stands. */
+  /** Its test, which passes unchanged. */
   test(names: Names): string;
-  /** What to paste into the configuration, but for `plugins:`. */
+  /** To paste into the configuration, after `plugins:`. */
   yaml(names: Names): string;
 }
 
