@@ -55,8 +55,9 @@ test("a call's files and functions are counted, and guardrails and streams add s
 });
 
 test("a terminal's text becomes an SVG with its colors, markup escaped and long lines wrapped", () => {
-  const escape = String.fromCharCode(27);
-  const svg = svgOf(`$ echo '<b>'\n${escape}[1;31merror${escape}[0m: a & b\n${"x".repeat(150)}`);
+  const esc = String.fromCharCode(27);
+  const red = `${esc}[1;31merror${esc}[0m`;
+  const svg = svgOf(["$ echo '<b>'", `${red}: a & b`, "x".repeat(150), ""].join("\n"));
   assert.match(svg, /<tspan class="p">\$<\/tspan> <tspan class="s">echo '&lt;b&gt;'<\/tspan>/);
   assert.match(svg, /<tspan class="r">error<\/tspan>: a &amp; b</);
   assert.match(svg, />x{100}<[\s\S]*>x{50}</);
