@@ -13,8 +13,10 @@ import { fileURLToPath } from "node:url";
 import type { Guardrail, Host, TextContext } from "sluice/plugin";
 import contentLength from "../plugins/content-length/index.ts";
 import keywordBlocklist from "../plugins/keyword-blocklist/index.ts";
+import patterns from "../plugins/patterns/index.ts";
 import pii from "../plugins/pii/index.ts";
 import promptInjection from "../plugins/prompt-injection/index.ts";
+import secrets from "../plugins/secrets/index.ts";
 import type { GuardrailPlugin } from "../src/plugin/contract.ts";
 import { keywords, message } from "./texts.ts";
 
@@ -141,11 +143,15 @@ function readmes(): readonly string[] {
     .map((name) => readFileSync(join(modules, name), "utf8"));
 }
 
+const TWO_PATTERNS = { "ticket number": "\\bTICKET-\\d{4,8}\\b", "employee id": "\\bE\\d{6}\\b" };
+
 function speed(): void {
   const judges: Readonly<Record<string, (text: string) => unknown>> = {
     content_length: setUp(contentLength, { max: 10_000_000 }),
     "keyword_blocklist, 1,000": setUp(keywordBlocklist, { keywords: keywords(1000) }),
+    "patterns, 2": setUp(patterns, { patterns: TWO_PATTERNS }),
     pii: setUp(pii, {}),
+    secrets: setUp(secrets, {}),
     prompt_injection: setUp(promptInjection, {}),
   };
   const together = (text: string): void => {
@@ -153,7 +159,7 @@ function speed(): void {
   };
   console.log("\nmicroseconds for one text that passes, best of 15 rounds");
   console.log(`  ${"".padEnd(44)}${"1 KB".padStart(9)}${"20 KB".padStart(9)}${"1 MB".padStart(9)}`);
-  for (const [name, run] of Object.entries({ ...judges, "all four": together })) {
+  for (const [name, run] of Object.entries({ ...judges, "all of them": together })) {
     const cells = [1024, 20_480, 1_048_576].map((size) => leastUs(run, message(size)).toFixed(1).padStart(9));
     console.log(`  ${name.padEnd(44)}${cells.join("")}`);
   }

@@ -12,7 +12,9 @@ import { Registry } from "../src/plugins-host/registry.ts";
 import { RPC_ERROR_CODES } from "../src/surfaces/jsonrpc/jsonrpc.ts";
 import { behaviorPage } from "./behavior-page.ts";
 import { metricsPage } from "./metrics-page.ts";
+import { pluginPages } from "./plugin-pages.ts";
 import { routesPage } from "./routes-page.ts";
+import { cell, keyRows, keyTable } from "./schema-table.ts";
 
 const WRITTEN = "<!-- Written by `npm run docs` from the code. Do not edit. -->";
 
@@ -24,6 +26,7 @@ export function pages(): ReadonlyMap<string, string> {
     ["docs/metrics.md", metricsPage(WRITTEN)],
     ["docs/routes.md", routesPage(WRITTEN)],
     ["docs/behavior.md", behaviorPage(WRITTEN)],
+    ...pluginPages(),
   ]);
 }
 
@@ -77,16 +80,11 @@ ${diagnostics.join("\n")}
 `;
 }
 
-type SchemaNode = Readonly<Record<string, unknown>>;
-
 function configurationPage(): string {
-  const rows = keyRows(schemaWith(new Registry([]).stageKeys));
+  const rows = keyRows(schemaWith(new Registry([]).stageKeys)).map(({ row }) => row);
   const plugins = BUILT_IN.filter((plugin) => plugin.kind !== "stage").flatMap((plugin) => {
-    const optionRows = keyRows(plugin.schema);
-    const table =
-      optionRows.length === 0
-        ? "No options."
-        : `| Option | Type | Default | Meaning |\n|---|---|---|---|\n${optionRows.join("\n")}`;
+    const options = keyRows(plugin.schema);
+    const table = options.length === 0 ? "No options." : keyTable("Option", options);
     return [`### ${plugin.kind} \`${plugin.name}\`\n\n${plugin.description}\n\n${table}\n`];
   });
   return `${WRITTEN}
@@ -142,54 +140,6 @@ Options of a guardrail are set next to \`use\` or under \`options\`; options of 
 of \`providers.<key>\`.
 
 ${plugins.join("\n")}`;
-}
-
-/** One row per key, depth first. */
-export function keyRows(schema: unknown): readonly string[] {
-  const rows: string[] = [];
-  describe(object(schema), "", rows);
-  return rows;
-}
-
-function describe(schema: SchemaNode, path: string, rows: string[]): void {
-  const properties = object(schema["properties"]);
-  const required = Array.isArray(schema["required"]) ? schema["required"] : [];
-  for (const [key, value] of Object.entries(properties)) {
-    const node = object(value);
-    const here = path === "" ? key : `${path}.${key}`;
-    const fallback =
-      "default" in node
-        ? `\`${cell(JSON.stringify(node["default"]))}\``
-        : required.includes(key)
-          ? "required"
-          : "";
-    rows.push(
-      `| \`${here}\` | ${cell(typeOf(node))} | ${fallback} | ${cell(String(node["description"] ?? ""))} |`,
-    );
-    describe(node, here, rows);
-    if ("items" in node) describe(object(node["items"]), `${here}[]`, rows);
-    if (typeof node["additionalProperties"] === "object")
-      describe(object(node["additionalProperties"]), `${here}.*`, rows);
-  }
-}
-
-function typeOf(node: SchemaNode): string {
-  if ("const" in node) return `\`${JSON.stringify(node["const"])}\``;
-  if (Array.isArray(node["enum"])) return node["enum"].map((value) => `\`${String(value)}\``).join(", ");
-  const types = Array.isArray(node["type"]) ? node["type"].join(" or ") : String(node["type"] ?? "any");
-  const { minimum, maximum } = node;
-  if (typeof minimum === "number" && typeof maximum === "number") return `${types}, ${minimum} to ${maximum}`;
-  if (typeof minimum === "number") return `${types}, ${minimum} or more`;
-  return types;
-}
-
-/** The value as an object with unknown keys; an empty one if it is not an object. */
-function object(value: unknown): SchemaNode {
-  return typeof value === "object" && value !== null ? (value as SchemaNode) : {};
-}
-
-function cell(text: string): string {
-  return text.replaceAll("|", "\\|").replaceAll("\n", " ");
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

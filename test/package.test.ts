@@ -6,10 +6,12 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { pluginFolders } from "../scripts/plugin-pages.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 /** Everything outside dist/, which the build fills. */
-const PACKED = /^(?:dist\/|docs\/.*\.(?:md|svg)$|examples\/|(?:plugins|providers)\/README\.md$|[^/]+$)/;
+const PACKED =
+  /^(?:dist\/|docs\/.*\.(?:md|svg)$|examples\/|plugins\/[a-z-]+\/README\.md$|(?:plugins|providers)\/README\.md$|[^/]+$)/;
 /** Of the guides' links: what is read in the repository. */
 const REPOSITORY_ONLY = /^test\//;
 
@@ -24,7 +26,8 @@ async function packedPaths(): Promise<string[]> {
 test("the package contains the guides of plugin and provider authors, and what they link to", async () => {
   const paths = await packedPaths();
   const docs = readdirSync(join(root, "docs")).map((name) => `docs/${name}`);
-  const guides = ["plugins/README.md", "providers/README.md", ...docs];
+  const pages = pluginFolders().map((name) => `plugins/${name}/README.md`);
+  const guides = ["plugins/README.md", "providers/README.md", ...pages, ...docs];
   assert.deepEqual(
     guides.filter((path) => !paths.includes(path)),
     [],

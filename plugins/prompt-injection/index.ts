@@ -81,7 +81,7 @@ const BY_MODEL = "wording";
 
 /** Log-odds that one unit of rule weight adds. */
 const LOGIT_PER_RULE_WEIGHT = 2;
-/** Log-odds at which a text scores 1; measured so that false alarms stay rare (plugins/README.md). */
+/** Log-odds at which a text scores 1; measured so that false alarms stay rare (see README.md). */
 const BLOCKING_LOGIT = 0.4;
 /** Rules beyond this weight add nothing, and a model that sees no attack subtracts no more than the floor. */
 const RULE_WEIGHT_MAX = 1.5;

@@ -1,5 +1,5 @@
 /**
- * Guardrail webhook: asks a team's own HTTP service for the verdict. README.md beside it documents request and answer.
+ * Guardrail webhook: asks a team's own HTTP service for the verdict. README.md documents request and answer.
  * An answer that is late, too long or not understood is a failure, which `on_error` decides: by default it blocks.
  */
 import { createHmac } from "node:crypto";

@@ -1,7 +1,7 @@
 /** A key is declared once: what it takes, its default, its type, the editors' schema and the reference follow. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { keyRows } from "../../scripts/docs.ts";
+import { keyRows } from "../../scripts/schema-table.ts";
 import type { PluginLoader } from "../../src/config/load.ts";
 import { isPlainMap } from "../../src/config/read/tree.ts";
 import { declaredBy, schemaWith } from "../../src/config/schema/config.ts";
@@ -62,13 +62,16 @@ test("a key that no stage declares is unknown", async (t) => {
 
 test("endpoint_defaults, the editors' schema and the reference have a stage's key; aliases only where they should", async () => {
   const schema = schemaWith(stageKeys);
-  const rows = keyRows(schema).filter((row) => row.includes("session_turns_kept"));
-  assert.deepEqual(rows, [
-    "| `projects[].endpoint_defaults.session_turns_kept` | integer, 1 to 9 | `3` | Turns that trimming always keeps. |",
-    "| `projects[].endpoints[].session_turns_kept` | integer, 1 to 9 | `3` | Turns that trimming always keeps. |",
-  ]);
+  const rows = keyRows(schema).filter(({ row }) => row.includes("session_turns_kept"));
+  assert.deepEqual(
+    rows.map(({ row }) => row),
+    [
+      "| `projects[].endpoint_defaults.session_turns_kept` | integer, 1 to 9 | `3` | Turns that trimming always keeps. |",
+      "| `projects[].endpoints[].session_turns_kept` | integer, 1 to 9 | `3` | Turns that trimming always keeps. |",
+    ],
+  );
   const forAliases = schemaWith([{ endpointKeys, areAliasKeys: true }]);
-  assert.ok(keyRows(forAliases).some((row) => row.includes("aliases[].session_turns_kept")));
+  assert.ok(keyRows(forAliases).some(({ row }) => row.includes("aliases[].session_turns_kept")));
   const editors = JSON.stringify(editorSchema(await withStage([])));
   assert.equal(editors.split('"session_turns_kept":').length - 1, 2);
 });
@@ -96,7 +99,7 @@ test("a key of a section is validated, filled in, typed and documented by its de
     ["required", "maximum"],
   );
   assert.deepEqual(fill(door, { name: "front" }), valid);
-  assert.deepEqual(keyRows(door)[1], "| `port` | integer, 1 to 9 | `7` | Its port. |");
+  assert.deepEqual(keyRows(door)[1]?.row, "| `port` | integer, 1 to 9 | `7` | Its port. |");
 });
 
 test("filled maps have their keys in the schema's order, unknown ones last", () => {
