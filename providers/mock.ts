@@ -217,14 +217,16 @@ function failed(fate: Fate, afterMs: number): ProviderFailure {
 
 function later<T>(clock: Clock, delayMs: number, x: Exchange, outcome: T): Promise<T | ProviderFailure> {
   return new Promise((settle) => {
-    const timer = clock.after(delayMs, () => {
-      x.onCancel(undefined);
-      settle(outcome);
-    });
-    x.onCancel(() => {
+    const cancel = (): void => {
       timer.cancel();
       settle(failure({ status: undefined, reason: "cancelled", retryable: false, accepted: false }));
+    };
+    const timer = clock.after(delayMs, () => {
+      x.signal.removeEventListener("abort", cancel);
+      settle(outcome);
     });
+    if (x.signal.aborted) cancel();
+    else x.signal.addEventListener("abort", cancel, { once: true });
   });
 }
 

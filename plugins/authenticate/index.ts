@@ -3,8 +3,10 @@
  * are known by their SHA-256 alone, found in a map, so that no cost grows with their number; the time of a lookup says
  * something of the hash of a guess, and nothing of a token.
  */
+
 import { hash } from "node:crypto";
 import { bearerToken, definePlugin, type Exchange, reject } from "sluice/plugin";
+import type { CoreExchange } from "../../src/plugin/exchange.ts";
 
 type TokenRef = Exchange["token"];
 
@@ -58,7 +60,7 @@ export default definePlugin<Options>({
     }
 
     return {
-      request(x: Exchange) {
+      request(x: CoreExchange) {
         const token = bearerToken(x.headers["authorization"]);
         if (token === undefined) return reject("missing_bearer", {});
         if (!PREFIXES.some((prefix) => token.startsWith(prefix))) return reject("token_format", {});

@@ -2,10 +2,12 @@
  * The targets of one call, one after the other, and what became of each: which may be asked next, what is filed of an
  * attempt, and what the client is told when none is left.
  */
+
 import type { CallOptions, Exchange, GatewayError, Host, Target } from "sluice/plugin";
 import { reject } from "sluice/plugin";
 import type { ProviderFailure, ProviderRequest } from "sluice/provider";
 import { failure } from "sluice/provider";
+import type { CoreExchange } from "../../src/plugin/exchange.ts";
 import type { Circuits } from "./circuit.ts";
 
 /** What an attempt is that nobody waited for to end. */
@@ -71,7 +73,7 @@ function attemptStatus({ accepted, status }: ProviderFailure): number | undefine
 
 /** The targets of one call, one after the other, and what became of each. */
 export class FailoverSequence {
-  readonly x: Exchange;
+  readonly x: CoreExchange;
   readonly #host: Host;
   readonly #circuits: Circuits;
   readonly #targets: readonly Target[];
@@ -80,7 +82,7 @@ export class FailoverSequence {
   #current: OpenAttempt | undefined;
   #startedMs = 0;
 
-  constructor(host: Host, circuits: Circuits, x: Exchange, targets: readonly Target[]) {
+  constructor(host: Host, circuits: Circuits, x: CoreExchange, targets: readonly Target[]) {
     this.#host = host;
     this.#circuits = circuits;
     this.x = x;

@@ -2,10 +2,12 @@
  * Stage `call`: asks the targets in their order until one answers. Moves on only where another target may do better
  * (CONTRACT section 5), and never after the first content of a stream. Knows no wire format and no HTTP.
  */
+
 import type { Answer, ChatResult, Exchange, GatewayError, MaybePromise, Target } from "sluice/plugin";
 import { definePlugin, isGatewayError, isPromise, reject } from "sluice/plugin";
 import type { ProviderFailure } from "sluice/provider";
 import { COMMON_FIELDS, firstUnsupportedField, isFailure } from "sluice/provider";
+import type { CoreExchange } from "../../src/plugin/exchange.ts";
 import { Circuits } from "./circuit.ts";
 import { FailoverSequence, INACTIVE, requestOf } from "./failover.ts";
 import { streamed } from "./streamed-call.ts";
@@ -20,7 +22,7 @@ export const call = definePlugin<object>({
   setup(_options, host) {
     const circuits = new Circuits(host);
     return {
-      call: (x, targets) => {
+      call: (x: CoreExchange, targets: readonly Target[]) => {
         const primary = targets[0];
         if (primary === undefined || !targets.some((target) => target.enabled)) {
           return reject("provider_disabled", { key: primary?.provider ?? "" });

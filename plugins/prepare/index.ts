@@ -2,6 +2,7 @@
  * Stage prepare: what the model is sent. The endpoint's prompt first, then the conversation's history, then the
  * client's messages, the last user message wrapped in the template. Keeps the conversation when the call succeeded.
  */
+
 import {
   andThen,
   type ContentPart,
@@ -21,6 +22,7 @@ import {
   reject,
   slot,
 } from "sluice/plugin";
+import type { CoreExchange } from "../../src/plugin/exchange.ts";
 
 const endpointKeys = {
   prompt: { type: "string" },
@@ -82,11 +84,11 @@ export default definePlugin<Options>({
 
     function compose(x: Exchange, history: readonly Message[]): undefined {
       const said = wrapLastUser(x.messages, wrapper);
-      if (system.length > 0 || history.length > 0) x.messages = [...system, ...history, ...said];
-      else x.messages = said;
+      if (system.length > 0 || history.length > 0) x.replaceMessages([...system, ...history, ...said]);
+      else x.replaceMessages(said);
     }
 
-    function resume(x: Exchange, session: OpenSession): Outcome {
+    function resume(x: CoreExchange, session: OpenSession): Outcome {
       const said = x.messages;
       turnOf.set(x, { session, history: session.history, said });
       const fitted = fit(session.history, said, options);
@@ -105,7 +107,7 @@ export default definePlugin<Options>({
       };
     }
     return {
-      request(x): MaybePromise<Outcome> {
+      request(x: CoreExchange): MaybePromise<Outcome> {
         const id = x.body["session_id"];
         const wanted = typeof id === "string" ? id : undefined;
         return andThen(host.sessions.open(conversationOwner(x), wanted, ttlMs, x), (session) => {

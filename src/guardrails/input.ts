@@ -155,7 +155,7 @@ class InputRun {
     if (message === undefined || message === this.#x.messages[this.#message]) return;
     if (this.#messages === undefined) {
       this.#messages = [...this.#x.messages];
-      this.#x.messages = this.#messages;
+      this.#x.replaceMessages(this.#messages);
     }
     this.#messages[this.#message] = message;
   }

@@ -2,7 +2,7 @@
  * Restores masked originals: what `restore` replaced in the request is put back into the answer that the client
  * receives. The model, the log, the store and conversations keep the masks. Lives as long as its call.
  */
-import type { Delivery } from "../plugin/exchange.ts";
+import { coreExchange, type Delivery } from "../plugin/exchange.ts";
 import type { Edit, Exchange } from "../plugin/index.ts";
 import { slot } from "../plugin/index.ts";
 
@@ -19,7 +19,7 @@ export function restorable(x: Exchange, text: string, edits: readonly Edit[]): r
   if (masks === undefined) {
     masks = new Masks(firstNumber(x));
     masksOf.set(x, masks);
-    x.delivery = new Unmasking(masks);
+    coreExchange(x).delivery = new Unmasking(masks);
   }
   const known = masks;
   return edits.map(({ start, end, text: mask }) => {

@@ -3,7 +3,9 @@
  * of tool calls, image URLs, names and contents of text files. Outside the messages: tool definitions, schemas and every
  * other string or number a client can write into OpenAI's request. Images, audio and binary documents are not read.
  */
+
 import type { FilePart, JsonObject, Tool, ToolCall } from "../plugin/chat.ts";
+import { coreExchange } from "../plugin/exchange.ts";
 import type { CallOptions, ContentPart, Edit, Exchange, GatewayError, Message } from "../plugin/index.ts";
 import { reject } from "../plugin/index.ts";
 import { edited } from "./edits.ts";
@@ -217,7 +219,7 @@ export function requestTexts(x: Exchange): readonly JudgedText[] {
     const put = (after: string): GatewayError | undefined => {
       const value = parsedOrUndefined(after);
       if (value === undefined || x.options === undefined) return reject("forbidden_field", { field });
-      x.options = replaced(x.options, value);
+      coreExchange(x).options = replaced(x.options, value);
       return undefined;
     };
     return jsonText(json, put, () => undefined);

@@ -10,6 +10,7 @@ import type {
   Attempt,
   Claim,
   ConfigRef,
+  CoreExchange,
   Delivery,
   EndpointRef,
   GuardrailRun,
@@ -19,7 +20,7 @@ import type {
   TokenRef,
   VerdictRecord,
 } from "../plugin/exchange.ts";
-import type { CallOptions, Clock, Exchange, Logger, Message, StateStore, Target } from "../plugin/index.ts";
+import type { CallOptions, Clock, Logger, Message, StateStore, Target } from "../plugin/index.ts";
 import { STAGES } from "../plugin/index.ts";
 import type { Reservation } from "../plugin/store.ts";
 import { type PluginSite, runningPlugin } from "../plugin-guard/guard.ts";
@@ -87,7 +88,7 @@ export interface WaitedFor {
   readonly plugin: string;
 }
 
-export class Call implements Exchange {
+export class Call implements CoreExchange {
   readonly rt: Runtime;
   readonly requestId: string;
   readonly surface: Surface;
@@ -219,6 +220,10 @@ export class Call implements Exchange {
   claim(claim: Claim): void {
     this.claims.push(claim);
     if (claim.kind === "spend") this.priced ??= claim;
+  }
+
+  replaceMessages(messages: readonly Message[]): void {
+    this.messages = messages;
   }
 
   verdict(record: VerdictRecord): void {

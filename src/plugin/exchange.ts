@@ -146,8 +146,8 @@ export interface Exchange {
   readonly project: ProjectRef;
   /** From stage limit on. */
   readonly endpoint: EndpointRef;
-  /** Set by stage authenticate, by whoever accepts the token. */
-  token: TokenRef;
+  /** Set by stage authenticate. */
+  readonly token: TokenRef;
   /** The JSON body as received. From stage limit on. */
   readonly body: Readonly<Record<string, unknown>>;
   /** True when the answer goes out as events. */
@@ -156,30 +156,27 @@ export interface Exchange {
   readonly received: readonly Message[];
   /** UTF-16 code units in `received`, summed. */
   readonly receivedCharacters: number;
-  /** What goes to the model. Starts as `received`; guardrails and `prepare` put new lists in its place. */
-  messages: readonly Message[];
+  /** The messages for the model: `received` at first; see `replaceMessages`. */
+  readonly messages: readonly Message[];
+  /** Replaces `messages`, before stage call. Messages are immutable: a changed one is a new object. @since 0.2 */
+  replaceMessages(messages: readonly Message[]): void;
   /**
    * What the client asks for beside the endpoint's settings: tools, stops. From stage limit on; undefined on chat. The
    * gateway puts new options in their place when a guardrail masks something in them.
    */
-  options: CallOptions | undefined;
+  readonly options: CallOptions | undefined;
   /** Id of the conversation when there is one. Set by stage prepare; shown as `meta.session_id`. */
-  sessionId: string | undefined;
+  readonly sessionId: string | undefined;
   /**
    * Aborted when the client leaves, the call times out or the gateway stops. Made at first use.
    * What a listener throws is logged with the plugin's name and harms nobody else; that holds for listeners of this
    * signal alone, not for those of signals derived from it (`AbortSignal.any`).
    */
   readonly signal: AbortSignal;
-  /**
-   * Runs `run` at most once, when the client leaves or the call times out: the cheap form of `signal`. Later calls
-   * replace earlier ones (one owner at a time: whoever is waiting); undefined takes it back.
-   */
-  onCancel(run: (() => void) | undefined): void;
   /** True once the call has ended, the client gone or the time up: what a hook gets hold of after it must be let go. */
   readonly ended: boolean;
   /** Tries so far. Added to by stage call. */
-  readonly attempts: Attempt[];
+  readonly attempts: readonly Attempt[];
   /** The configuration that the call runs on. @since 0.2 */
   readonly config: ConfigRef;
   /** The trace that the call is part of, 32 hex digits: the client's, else one of its own. @since 0.2 */
@@ -187,12 +184,7 @@ export interface Exchange {
   /** Guardrails that have judged it so far, passes included. Added to by the gateway. @since 0.2 */
   readonly guardrails: readonly GuardrailRun[];
   /** Verdicts so far, in order. Added to by the gateway. */
-  readonly verdicts: VerdictRecord[];
-  /**
-   * What the client sees in place of the answer; undefined: the answer. Set by the gateway for guardrails that restore
-   * what they masked. Log, store and conversations keep the answer.
-   */
-  delivery: Delivery | undefined;
+  readonly verdicts: readonly VerdictRecord[];
   /** Private per-call storage of plugins; use `slot()` rather than this. */
   readonly slots: Map<symbol, unknown>;
   /**
@@ -203,6 +195,29 @@ export interface Exchange {
   claim(claim: Claim): void;
   /** Records a verdict of a guardrail that is not run by the gateway itself. */
   verdict(record: VerdictRecord): void;
+}
+
+/**
+ * The call with write access, for the stages that the gateway consists of (authenticate, prepare, call) and for the
+ * pipeline. Not part of the public API: hooks of other plugins get the same object and may not rely on it.
+ */
+export interface CoreExchange extends Exchange {
+  token: TokenRef;
+  messages: readonly Message[];
+  options: CallOptions | undefined;
+  sessionId: string | undefined;
+  readonly attempts: Attempt[];
+  readonly verdicts: VerdictRecord[];
+  /**
+   * What the client sees in place of the answer; undefined: the answer. Set by the gateway for guardrails that restore
+   * what they masked. Log, store and conversations keep the answer.
+   */
+  delivery: Delivery | undefined;
+  /**
+   * Runs `run` at most once, when the client disconnects or the call times out: the cheap form of `signal`. There is
+   * one listener at a time: a later call replaces the earlier one, undefined removes it.
+   */
+  onCancel(run: (() => void) | undefined): void;
 }
 
 /** How a call ended. Handed to `finish`, once. */
@@ -228,6 +243,11 @@ export interface CallEnd {
   readonly firstByteMs: number | undefined;
   /** Milliseconds spent in each stage, in the order of STAGES; -1: it did not run. */
   readonly stageMs: readonly number[];
+}
+
+/** The gateway makes every Exchange, with write access. */
+export function coreExchange(x: Exchange): CoreExchange {
+  return x as CoreExchange;
 }
 
 /** Private per-call storage for one plugin. */

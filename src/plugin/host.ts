@@ -141,10 +141,10 @@ export interface Sessions {
   delete(owner: string, id: string): MaybePromise<boolean>;
 }
 
-/** Whoever may lose interest; every Exchange is one. */
+/** What may be canceled; every Exchange is one. */
 export interface Cancellable {
-  /** Runs `run` at most once, when the interest is gone; undefined takes it back. */
-  onCancel(run: (() => void) | undefined): void;
+  /** Aborted when the client disconnects or the call times out. */
+  readonly signal: AbortSignal;
 }
 
 export interface OpenSession {

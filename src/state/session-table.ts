@@ -360,17 +360,19 @@ function turnOf(
 /** Queues a call behind the holder. One that is given up leaves the queue at once and is told `busy`. */
 function wait(conversation: Conversation, ttlMs: number, caller: Cancellable | undefined): Promise<Opened> {
   return new Promise((resolve) => {
+    const leave = (): void => {
+      conversation.waiters.splice(conversation.waiters.indexOf(waiter), 1);
+      resolve("busy");
+    };
     const waiter: Waiter = {
       ttlMs,
       resolve(opened) {
-        caller?.onCancel(undefined);
+        caller?.signal.removeEventListener("abort", leave);
         resolve(opened);
       },
     };
     conversation.waiters.push(waiter);
-    caller?.onCancel(() => {
-      conversation.waiters.splice(conversation.waiters.indexOf(waiter), 1);
-      resolve("busy");
-    });
+    if (caller?.signal.aborted) leave();
+    else caller?.signal.addEventListener("abort", leave, { once: true });
   });
 }

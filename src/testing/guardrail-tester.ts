@@ -15,6 +15,7 @@ import { guardrailHooks } from "../guardrails/guardrail.ts";
 import { WINDOW_MAX } from "../guardrails/stream.ts";
 import type { Role } from "../plugin/chat.ts";
 import type { GuardrailPlugin } from "../plugin/contract.ts";
+import { coreExchange } from "../plugin/exchange.ts";
 import type { ChatResult, Guardrail, Hooks, Verdict } from "../plugin/index.ts";
 import { andThen, isGatewayError, textChunk } from "../plugin/index.ts";
 import { type TestHost, testExchange, testHost } from "./test-host.ts";
@@ -202,7 +203,7 @@ async function asInput(subject: Subject, text: string, role: Role): Promise<Outc
   const restoring = testExchange({ received: [{ role, content: text }] });
   await settled(hooks.request?.(restoring), settleMs);
   throwFailure(host);
-  const { delivery } = restoring;
+  const { delivery } = coreExchange(restoring);
   const numbered = String(restoring.messages[0]?.content);
   if (delivery !== undefined) {
     const seen = delivery.push(numbered) + delivery.flush();

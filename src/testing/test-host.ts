@@ -4,6 +4,7 @@
  */
 
 import { guardedHttp } from "../net/guarded-http.ts";
+import type { CoreExchange } from "../plugin/exchange.ts";
 import type { MetricFamily } from "../plugin/host.ts";
 import type { Exchange, Host, Logger } from "../plugin/index.ts";
 import { countCharacters } from "../plugin/index.ts";
@@ -75,8 +76,8 @@ export function testHost({ plugin = "test", allow = ["127.0.0.0/8"] }: TestHostO
 export function testExchange(fields: Partial<Exchange> = {}): Exchange {
   const project = { uuid: "6f1c3c0e-8a55-4d0c-9b0e-0d8a2f8f7a11", id: 1, name: "Test" };
   const received = fields.received ?? [];
-  const verdicts = fields.verdicts ?? [];
-  return {
+  const verdicts = [...(fields.verdicts ?? [])];
+  const exchange: CoreExchange = {
     requestId: "00000000-0000-4000-8000-00000000000c",
     surface: "chat",
     startedAtMs: 0,
@@ -108,12 +109,16 @@ export function testExchange(fields: Partial<Exchange> = {}): Exchange {
     config: { hash: "", generation: 1, revision: "" },
     traceId: "00000000000040008000000000000000",
     guardrails: [],
-    attempts: [],
-    verdicts,
     delivery: undefined,
     slots: new Map(),
     claim() {},
     verdict: (record) => void verdicts.push(record),
+    replaceMessages(messages) {
+      exchange.messages = messages;
+    },
     ...fields,
+    attempts: [...(fields.attempts ?? [])],
+    verdicts,
   };
+  return exchange;
 }

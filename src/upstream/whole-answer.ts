@@ -2,6 +2,7 @@
 import { processInBatch } from "../base/batching.ts";
 import type { AnswerHeaders, HttpCall, HttpError, HttpHandler } from "../net/http-client.ts";
 import { ANSWER_BYTES_MAX, AnswerBody, ERROR_BYTES_MAX } from "../net/http1/answer-body.ts";
+import { coreExchange } from "../plugin/exchange.ts";
 import type { ChatResult, Exchange } from "../plugin/index.ts";
 import type { ProviderFailure, WireFormat } from "../provider-kit/index.ts";
 import { failure, isFailure } from "../provider-kit/index.ts";
@@ -78,7 +79,7 @@ export class WholeAnswer implements HttpHandler {
   }
 
   #done(result: ChatResult | ProviderFailure): void {
-    this.#x.onCancel(undefined);
+    coreExchange(this.#x).onCancel(undefined);
     this.#settle(result);
   }
 }

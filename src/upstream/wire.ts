@@ -5,6 +5,7 @@
 import { passthrough } from "../base/trace-context.ts";
 import type { HttpClient, HttpLimits } from "../net/http-client.ts";
 import { ANSWER_BYTES_MAX } from "../net/http1/answer-body.ts";
+import { coreExchange } from "../plugin/exchange.ts";
 import type { Exchange } from "../plugin/index.ts";
 import type { Credential, Provider, WireFormat } from "../provider-kit/index.ts";
 import { scrubber } from "./scrub.ts";
@@ -58,7 +59,7 @@ export function wireProvider(
         const answer = new WholeAnswer(format, scrub, x, settle);
         answer.received = settings.received;
         const call = client.send(format.encode(request, credential, false), answer, traced(whole, x));
-        x.onCancel(() => answer.cancel(call));
+        coreExchange(x).onCancel(() => answer.cancel(call));
       }),
     stream: (request, x, sink) => {
       const answer = new StreamedAnswer(format, format.decoder(request.options), scrub, sink);

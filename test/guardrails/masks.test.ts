@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { restorable } from "../../src/guardrails/masks.ts";
+import { coreExchange } from "../../src/plugin/exchange.ts";
 import type { Exchange } from "../../src/plugin/index.ts";
 import { testExchange } from "../../src/testing/test-host.ts";
 
@@ -12,7 +13,8 @@ function mask(x: Exchange, ...pairs: readonly (readonly [original: string, mask:
   });
 }
 
-function delivered(x: Exchange, pieces: readonly string[], call?: number): string {
+function delivered(exchange: Exchange, pieces: readonly string[], call?: number): string {
+  const x = coreExchange(exchange);
   const out = pieces.map((piece) => x.delivery?.push(piece, call) ?? piece).join("");
   return out + (x.delivery?.flush(call) ?? "");
 }
@@ -46,8 +48,8 @@ test("an answer cut anywhere shows the originals, and no half of a mask before i
 test("text that cannot become a mask goes out at once", () => {
   const x = testExchange();
   mask(x, ["a@x.org", "[EMAIL]"]);
-  assert.equal(x.delivery?.push("see [EM"), "see ");
-  assert.equal(x.delivery?.push("PTY] and"), "[EMPTY] and");
+  assert.equal(coreExchange(x).delivery?.push("see [EM"), "see ");
+  assert.equal(coreExchange(x).delivery?.push("PTY] and"), "[EMPTY] and");
 });
 
 test("masks without brackets that begin alike are told apart", () => {
@@ -62,8 +64,8 @@ test("masks without brackets that begin alike are told apart", () => {
 test("in arguments of a tool call originals are escaped, and channels do not mix", () => {
   const x = testExchange();
   mask(x, ['the "boss"', "[NAME]"]);
-  assert.equal(x.delivery?.push('{"to":"[NA', 0), '{"to":"');
-  assert.equal(x.delivery?.push("hello [NA"), "hello ");
+  assert.equal(coreExchange(x).delivery?.push('{"to":"[NA', 0), '{"to":"');
+  assert.equal(coreExchange(x).delivery?.push("hello [NA"), "hello ");
   assert.equal(delivered(x, ['ME_1]"}'], 0), 'the \\"boss\\""}');
   assert.equal(delivered(x, ["ME_1]"]), 'the "boss"');
 });

@@ -131,14 +131,16 @@ export class RedisSessions implements SessionStore {
   #wait(use: Use, caller: Cancellable | undefined): Promise<Opened> {
     return new Promise((resolve) => {
       const { token } = use;
+      const leave = (): void => this.#giveUp(token);
       this.#waiting.set(token, {
         use,
         resolve(opened) {
-          caller?.onCancel(undefined);
+          caller?.signal.removeEventListener("abort", leave);
           resolve(opened);
         },
       });
-      caller?.onCancel(() => this.#giveUp(token));
+      if (caller?.signal.aborted) return leave();
+      caller?.signal.addEventListener("abort", leave, { once: true });
       this.#beat();
       // Its turn may have come, and been told, before it was known here.
       void this.#askAgain(token);
