@@ -1,5 +1,5 @@
 /** Ids: random ones for calls and sessions, derived ones for what the config names. */
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -27,4 +27,11 @@ export function numericId(uuid: string): number {
 /** First 8 hex digits of the SHA-256: how a secret is shown where it may not be. */
 export function fingerprint(secret: string): string {
   return createHash("sha256").update(secret, "utf8").digest("hex").slice(0, 8);
+}
+
+const KEPT_CHARACTERS_MAX = 64;
+
+/** The same for the same text: a short one as it is, a longer one by its SHA-256. */
+export function textKey(text: string): string {
+  return text.length <= KEPT_CHARACTERS_MAX ? text : hash("sha256", text, "base64");
 }

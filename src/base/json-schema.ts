@@ -5,9 +5,9 @@
 import type { ErrorObject, ValidateFunction } from "ajv";
 import type { SchemaCheck } from "../plugin/host.ts";
 import type { JsonSchema } from "../plugin/index.ts";
+import { textKey } from "./ids.ts";
 import { compileWithAjv, pointerSegments } from "./json-schema-engine.ts";
 import type { JsonPath, SchemaRefusal } from "./json-schema-shape.ts";
-import { textKey } from "./text-key.ts";
 
 export { type JsonPath, malformation, refusedPattern, type SchemaRefusal } from "./json-schema-shape.ts";
 

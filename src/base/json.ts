@@ -3,7 +3,7 @@ import type { JsonValue } from "../plugin/chat.ts";
 
 export type JsonMap = { readonly [key: string]: JsonValue };
 
-/** For what JSON.parse gave: not null and not an array. */
+/** Neither null nor an array. */
 export function isJsonObject(value: unknown): value is JsonMap {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,7 +2,7 @@
  * Compiled endpoints and aliases as units of the instance pool: one whose configuration, and everything it depends on,
  * is the same in two generations is compiled once and shared, so that a reload compiles what has changed.
  */
-import { textKey } from "../base/text-key.ts";
+import { textKey } from "../base/ids.ts";
 import type { AliasConfig, EndpointConfig, ProjectConfig, ResolvedConfig } from "../config/model.ts";
 import { entryKeys } from "../config/read/entry-keys.ts";
 import type { MaybePromise } from "../plugin/index.ts";

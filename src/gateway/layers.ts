@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type CompileInput, compileConfig } from "../compile/compile.ts";
 import type { CompiledConfig, RequestStep } from "../compile/model.ts";
-import { CompiledBase, compileOverlay } from "../compile/overlay.ts";
+import { CompiledBase, compileOverrides } from "../compile/overrides.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import { applyOverrides } from "../config/overrides.ts";
 import { reject, STAGES } from "../plugin/index.ts";
@@ -60,7 +60,7 @@ export class Layers {
     const { input, base } = prepared;
     const overrides = await this.#read();
     const { config, stale } = applyOverrides(input.config, overrides ?? []);
-    const compiled = await compileOverlay(base, { ...input, config });
+    const compiled = await compileOverrides(base, { ...input, config });
     const previous = this.#current;
     this.#current = prepared;
     this.#applied = overrides;
@@ -78,7 +78,7 @@ export class Layers {
     if (isDeepStrictEqual(overrides, this.#applied)) return undefined;
     const { input, base } = this.#current;
     const { config, stale } = applyOverrides(input.config, overrides);
-    const compiled = await compileOverlay(base, { ...input, config });
+    const compiled = await compileOverrides(base, { ...input, config });
     this.#applied = overrides;
     return { config, compiled, isKnown: true, stale };
   }

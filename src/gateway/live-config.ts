@@ -9,7 +9,7 @@ import type { ResolvedConfig } from "../config/model.ts";
 import type { Diagnostic } from "../config/report/diagnostic.ts";
 import type { HttpClient } from "../net/http-client.ts";
 import { InstancePool } from "../plugins-host/instances.ts";
-import { registerConnectionMetrics } from "../telemetry/metrics-connections.ts";
+import { registerConnectionMetrics } from "../telemetry/metrics.ts";
 import { ConfigError, setupDiagnostic } from "./config-error.ts";
 import { LiveGeneration } from "./generation.ts";
 import { type Layered, Layers, type PreparedBase } from "./layers.ts";

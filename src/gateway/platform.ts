@@ -12,12 +12,11 @@ import type { Random } from "../plugin/host.ts";
 import type { Clock, Exchange, StateStore } from "../plugin/index.ts";
 import { guardedStore } from "../plugin-guard/store.ts";
 import type { Platform } from "../plugins-host/host.ts";
+import { withSetupDeadline } from "../plugins-host/instances.ts";
 import type { Registry } from "../plugins-host/registry.ts";
-import { withSetupDeadline } from "../plugins-host/setup-deadline.ts";
 import { memoryStore } from "../state/memory/memory.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
-import { createMetrics, type GatewayMetrics } from "../telemetry/metrics.ts";
-import { registerStoreGauges } from "../telemetry/metrics-store.ts";
+import { createMetrics, type GatewayMetrics, registerStoreGauges } from "../telemetry/metrics.ts";
 import { Traces } from "../telemetry/traces.ts";
 import { GatewayEvents } from "./events.ts";
 

@@ -7,9 +7,8 @@ import { dirname, resolve } from "node:path";
 import type { LoadRequest, WatchList } from "../config/load.ts";
 import { contentDigest, fingerprintOf } from "../config/read/source.ts";
 import { unsteadyDiagnostic } from "./config-error.ts";
-import { GitLocks } from "./git-lock.ts";
+import { GitLocks, revisionOf } from "./git.ts";
 import { type Loaded, load } from "./load.ts";
-import { revisionOf } from "./revision.ts";
 import { eventFoldersOf } from "./watch.ts";
 
 /** More attempts than that, and the load fails; it is retried later. */

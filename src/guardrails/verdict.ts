@@ -2,6 +2,7 @@
  * One question to a guardrail and its answer, validated. A guardrail that throws, is late or returns something other
  * than a verdict yields a Failure, and `on_error` decides.
  */
+import { isJsonObject } from "../base/json.ts";
 import type { GuardrailUse } from "../config/model.ts";
 import type { Clock, Edit, Guardrail, Logger, MaybePromise, TextContext, Verdict } from "../plugin/index.ts";
 import { isGatewayError, isPromise } from "../plugin/index.ts";
@@ -72,7 +73,7 @@ function withDeadline(clock: Clock, timeoutMs: number, returned: Promise<unknown
 /** Returns a copy, so that the verdict cannot change after validation. `text`: what was judged; edits lie inside it. */
 function readVerdict(returned: unknown, text: string): Verdict {
   if (returned === undefined) return undefined;
-  if (!isRecord(returned)) throw new VerdictError(`the verdict is ${typeText(returned)}, not an object`);
+  if (!isJsonObject(returned)) throw new VerdictError(`the verdict is ${typeText(returned)}, not an object`);
   const { verdict, reason, error, edits, restore } = returned;
   if (typeof reason !== "string" || reason === "") throw new VerdictError("the verdict has no `reason`");
   if (verdict === "block") {
@@ -94,7 +95,7 @@ function readEdits(edits: unknown, length: number): readonly Edit[] {
   let after = 0;
   for (let n = 0; n < edits.length; n++) {
     const edit: unknown = edits[n];
-    if (!isRecord(edit)) throw new VerdictError(`edit ${n + 1} is not an object`);
+    if (!isJsonObject(edit)) throw new VerdictError(`edit ${n + 1} is not an object`);
     const { start, end, text } = edit;
     if (!isOffset(start) || !isOffset(end) || typeof text !== "string") {
       throw new VerdictError(`edit ${n + 1} needs a whole \`start\` and \`end\` and a \`text\``);
@@ -111,10 +112,6 @@ function readEdits(edits: unknown, length: number): readonly Edit[] {
 
 function isOffset(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The type only: the value may hold text of the call. */

@@ -37,7 +37,7 @@ export interface ConnectionsOptions {
   /** Told of each connection that is closed for a limit. */
   readonly closed: (reason: CloseReason) => void;
   /** Answers a head that has taken too long. */
-  readonly headTooSlow: (connection: Connection) => void;
+  readonly headTooSlow: (connection: ClientConnection) => void;
 }
 
 /** Bytes at the beginning of the window that is being measured. */
@@ -46,7 +46,7 @@ interface Mark {
   atMs: number;
 }
 
-export interface Connection {
+export interface ClientConnection {
   readonly socket: Socket;
   readonly network: string;
   /** The latest request and its answer: answers go out in order, so this one is open while any is. */
@@ -67,7 +67,7 @@ export interface Connection {
 
 export class Connections {
   readonly #options: ConnectionsOptions;
-  readonly #open = new Map<Socket, Connection>();
+  readonly #open = new Map<Socket, ClientConnection>();
   readonly #perNetwork = new Map<string, number>();
   #check: Timer | undefined;
   /** Closed for a limit in the present examination. */
@@ -93,7 +93,7 @@ export class Connections {
       return void socket.destroy();
     }
     this.#perNetwork.set(network, held + 1);
-    const connection: Connection = {
+    const connection: ClientConnection = {
       ...{ socket, network, req: undefined, res: undefined, queued: new Set(), refused: false },
       head: { bytes: 0, sinceMs: clock.monotonicMs() },
       ...{ body: undefined, reader: undefined },
@@ -103,7 +103,7 @@ export class Connections {
     this.#watch();
   }
 
-  of(socket: Socket): Connection | undefined {
+  of(socket: Socket): ClientConnection | undefined {
     return this.#open.get(socket);
   }
 
@@ -123,7 +123,7 @@ export class Connections {
   }
 
   /** Ends a refused connection: at once when its peer closes, else when the linger time is over. */
-  linger({ socket }: Connection): void {
+  linger({ socket }: ClientConnection): void {
     const last = this.#options.clock.after(LINGER_MS, () => socket.destroy());
     socket.once("close", () => last.cancel());
   }
@@ -146,7 +146,7 @@ export class Connections {
   }
 
   /** An answer is out: unless another request has arrived behind its own, a head begins with the next byte. */
-  #answered(connection: Connection, res: ServerResponse): void {
+  #answered(connection: ClientConnection, res: ServerResponse): void {
     const { socket, req, head } = connection;
     if (connection.res !== res || req === undefined) return;
     if (!req.complete) return void req.once("end", () => this.#answered(connection, res));
@@ -157,7 +157,7 @@ export class Connections {
     if (this.#isDraining) closeIfIdle(connection);
   }
 
-  #gone({ socket, network, queued }: Connection): void {
+  #gone({ socket, network, queued }: ClientConnection): void {
     this.#open.delete(socket);
     // Node tells only the answer whose turn it was that nobody will read it.
     for (const res of [...queued]) res.emit("close");
@@ -185,7 +185,7 @@ export class Connections {
     if (isWatching) this.#watch();
   }
 
-  #enforceRates(connection: Connection, nowMs: number): void {
+  #enforceRates(connection: ClientConnection, nowMs: number): void {
     const { socket, req } = connection;
     const unread = socket.writableLength;
     const sent = unread === 0 ? 0 : socket.bytesWritten - unread;
@@ -201,7 +201,7 @@ export class Connections {
   }
 
   /** Whether a request, an answer or a head is on its way. Refuses a head that has been for too long. */
-  #isUnderWay(connection: Connection, nowMs: number): boolean {
+  #isUnderWay(connection: ClientConnection, nowMs: number): boolean {
     if (isBusy(connection)) return true;
     const { socket, head } = connection;
     if (head.sinceMs === undefined) {
@@ -224,12 +224,12 @@ export class Connections {
 }
 
 /** A request is being received or answered. */
-export function isBusy({ req, res }: Connection): boolean {
+export function isBusy({ req, res }: ClientConnection): boolean {
   if (req === undefined || res === undefined) return false;
   return !req.complete || !(res.writableFinished || res.destroyed);
 }
 
-function closeIfIdle(connection: Connection): void {
+function closeIfIdle(connection: ClientConnection): void {
   const { socket, head, refused } = connection;
   // A refused connection ends when its linger time does.
   if (!refused && !isBusy(connection) && socket.bytesRead === head.bytes) socket.destroy();

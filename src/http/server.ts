@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { type Clock, type GatewayError, reject } from "../plugin/index.ts";
-import { type CloseReason, type Connection, Connections, HEAD_TIMEOUT_MS } from "./connections.ts";
+import { type ClientConnection, type CloseReason, Connections, HEAD_TIMEOUT_MS } from "./connections.ts";
 import { allowHalfClose } from "./half-close.ts";
 import { refusedHead } from "./head-rules.ts";
 import { KEEP_ALIVE_MS } from "./one-write.ts";
@@ -80,7 +80,7 @@ export function httpServer(options: HttpServerOptions): HttpServer {
     if (refusal === undefined) handle(req, res);
     else if (req.httpVersionMajor === 1)
       // The connection is not used again, since it is in doubt where its next request begins.
-      sendError(req, res, refusal, ["X-Request-Id", randomUUID(), "Connection", "close"]);
+      sendError(req, res, refusal, ["X-Request-Id", randomUUID(), "ClientConnection", "close"]);
     else refuseBefore(connections, req.socket, refusal);
   };
   server.on("connection", (socket) => connections.accept(socket));
@@ -159,7 +159,11 @@ function refuseUnparsable(connections: Connections, error: NodeJS.ErrnoException
 }
 
 /** Answers outside of any request, then closes; what still arrives meanwhile is discarded. */
-function refuseConnection(connections: Connections, connection: Connection, refusal: GatewayError): void {
+function refuseConnection(
+  connections: Connections,
+  connection: ClientConnection,
+  refusal: GatewayError,
+): void {
   const { socket } = connection;
   connection.refused = true;
   if (!socket.writable) return void socket.destroy();
@@ -177,7 +181,7 @@ function refusalText(refusal: GatewayError): string {
     `X-Request-Id: ${randomUUID()}`,
     "X-Should-Retry: false",
     `X-Error-Code: ${refusal.code}`,
-    "Connection: close",
+    "ClientConnection: close",
   ];
   return `${head.join("\r\n")}\r\n\r\n${body}`;
 }

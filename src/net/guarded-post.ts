@@ -55,16 +55,16 @@ export interface GuardedPostOptions {
 }
 
 export function guardedPost(options: GuardedPostOptions): GuardedPost {
-  let out = new Outlet(options, options.allow);
+  let out = new PostClient(options, options.allow);
   let closed = false;
-  const running = new Set<Exchange>();
+  const running = new Set<PendingPost>();
   return {
     post(url, headers, body, limits) {
       if (closed) return Promise.resolve(unsent("closed"));
       const refusal = out.refusal(url);
       if (refusal !== undefined) return Promise.resolve(unsent(blocked(refusal)));
       return new Promise((settle) => {
-        const exchange = new Exchange(limits.maxBytes, (outcome) => {
+        const exchange = new PendingPost(limits.maxBytes, (outcome) => {
           running.delete(exchange);
           settle(outcome);
         });
@@ -84,7 +84,7 @@ export function guardedPost(options: GuardedPostOptions): GuardedPost {
     allow(entries) {
       if (out.allows(entries)) return;
       void out.client.close();
-      out = new Outlet(options, entries);
+      out = new PostClient(options, entries);
     },
     close() {
       closed = true;
@@ -95,7 +95,7 @@ export function guardedPost(options: GuardedPostOptions): GuardedPost {
 }
 
 /** The connections of one `network.allow`. */
-class Outlet {
+class PostClient {
   readonly client: HttpClient;
   readonly #entries: readonly string[];
   readonly #check: (url: string) => URL | string;
@@ -124,7 +124,7 @@ class Outlet {
   }
 }
 
-class Exchange implements HttpHandler {
+class PendingPost implements HttpHandler {
   call: HttpCall | undefined;
   readonly #maxBytes: number;
   readonly #settle: (outcome: PostOutcome) => void;

@@ -4,6 +4,7 @@
  * which says what the call gets instead. Guards are made when a configuration is compiled, so that a call pays for one
  * more function call and nothing else.
  */
+import { isJsonObject } from "../base/json.ts";
 import type { Logger, MaybePromise } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
 
@@ -138,9 +139,8 @@ function requestIdIn(from: readonly unknown[]): string | undefined {
 /** Says what came without showing any of it: it may be a prompt. */
 function unexpected(answer: unknown): TypeError {
   const shown = answer === null ? "null" : Array.isArray(answer) ? "an array" : typeof answer;
-  const keys =
-    typeof answer === "object" && answer !== null && !Array.isArray(answer)
-      ? ` with the keys ${Object.keys(answer).slice(0, 8).join(", ") || "(none)"}`
-      : "";
+  const keys = isJsonObject(answer)
+    ? ` with the keys ${Object.keys(answer).slice(0, 8).join(", ") || "(none)"}`
+    : "";
   return new TypeError(`the answer is not one that this hook may give: ${shown}${keys}`);
 }

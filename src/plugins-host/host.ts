@@ -6,8 +6,8 @@ import type { GuardedHttp } from "../net/guarded-http.ts";
 import type { HttpFailure, Metrics, Random, RequestLog, SchemaCheck } from "../plugin/host.ts";
 import type { Clock, Exchange, Hooks, Host, JsonSchema, Logger, StateStore } from "../plugin/index.ts";
 import { guarded, type PluginGuard, type PluginSite } from "../plugin-guard/guard.ts";
-import { OWN_SESSIONS } from "../state/own-sessions.ts";
 import { NO_SLICE } from "../state/slice-table.ts";
+import { OWN_SESSIONS } from "../state/tables.ts";
 
 /** What the gateway offers its plugins; one object for the life of the process. */
 export interface Platform {

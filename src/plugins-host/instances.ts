@@ -2,12 +2,12 @@
  * Plugin instances: `setup` runs once per plugin and options, however many endpoints use it, and an instance lives on
  * across reloads while its plugin and options stay equal, so that a changed prompt does not drop a warm pool.
  */
+
+import { textKey } from "../base/ids.ts";
 import { Slices } from "../base/slices.ts";
-import { textKey } from "../base/text-key.ts";
 import type { Clock, Logger, MaybePromise } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
 import { guarded, type PluginSite, pluginFault } from "../plugin-guard/guard.ts";
-import { withSetupDeadline } from "./setup-deadline.ts";
 
 /** What an instance is known by: the plugin object itself (a reloaded module makes a new one) and its options. */
 interface Held {
@@ -179,4 +179,44 @@ export class InstanceLease {
 export function allOf<T>(items: readonly MaybePromise<T>[]): MaybePromise<readonly T[]> {
   // `some` has found no promise, which its type cannot say.
   return items.some(isPromise) ? Promise.all(items) : (items as readonly T[]);
+}
+
+/** Longest `setup` of a plugin, its HTTP requests included. */
+export const SETUP_TIMEOUT_MS = 10_000;
+
+/** `made`, or a rejection once the deadline has passed. A synchronous result is returned as it is. */
+export function withSetupDeadline<T>(
+  clock: Clock,
+  made: MaybePromise<T>,
+  close: (late: T) => MaybePromise<void>,
+): MaybePromise<T> {
+  if (!isPromise(made)) return made;
+  return new Promise((resolve, reject) => {
+    let isLate = false;
+    const timer = clock.after(SETUP_TIMEOUT_MS, () => {
+      isLate = true;
+      reject(new Error(`setup did not finish within ${SETUP_TIMEOUT_MS / 1000} s`));
+    });
+    made.then(
+      (value) => {
+        timer.cancel();
+        if (!isLate) resolve(value);
+        else closeLate(value, close);
+      },
+      (thrown: unknown) => {
+        timer.cancel();
+        reject(thrown);
+      },
+    );
+  });
+}
+
+/** Nobody uses the instance, and nobody waits for its end: a failing `close` has no one to tell. */
+function closeLate<T>(value: T, close: (late: T) => MaybePromise<void>): void {
+  try {
+    const closing = close(value);
+    if (isPromise(closing)) closing.catch(() => undefined);
+  } catch {
+    // As above.
+  }
 }

@@ -3,14 +3,13 @@
  * an unchanged module is never loaded twice. Runs in the gateway and in the processes of isolated guardrails.
  */
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { pathToFileURL } from "node:url";
+import Module, { createRequire, register } from "node:module";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { LRUCache } from "lru-cache";
 import type { PluginModule } from "../config/model.ts";
 import { pluginFiles } from "../config/read/plugin-files.ts";
 import type { Plugin } from "../plugin/contract.ts";
 import { STAGES } from "../plugin/index.ts";
-import { registerPluginResolver } from "./plugin-resolver.ts";
 
 /**
  * Plugin modules kept in memory, most recently used first. Node never unloads a module: each changed version of a plugin
@@ -110,4 +109,40 @@ function faultOf(plugin: unknown): string | undefined {
 function property(value: unknown, key: string): unknown {
   if (typeof value !== "object" || value === null) return undefined;
   return Reflect.get(value, key);
+}
+
+const OFFERED = ["sluice/plugin", "sluice/provider", "sluice/testing"];
+let offered = false;
+
+/** Registers the resolvers once per thread, when the first plugin is loaded. */
+export function registerPluginResolver(): void {
+  if (offered) return;
+  offered = true;
+  const doors = new Map(OFFERED.map((name) => [name, import.meta.resolve(name)]));
+  offerToImport(doors);
+  offerToRequire(doors);
+}
+
+function offerToImport(doors: ReadonlyMap<string, string>): void {
+  const source = `const doors = new Map(${JSON.stringify([...doors])});
+export function resolve(specifier, context, next) {
+  const url = doors.get(specifier);
+  return url === undefined ? next(specifier, context) : { url, shortCircuit: true };
+}`;
+  register(`data:text/javascript,${encodeURIComponent(source)}`);
+}
+
+/** A TypeScript file in a folder without `"type": "module"` is loaded as CommonJS, which import hooks do not see. */
+function offerToRequire(doors: ReadonlyMap<string, string>): void {
+  const original: unknown = Reflect.get(Module, "_resolveFilename");
+  if (typeof original !== "function") return;
+  Reflect.set(
+    Module,
+    "_resolveFilename",
+    function resolve(this: unknown, ...args: readonly unknown[]): unknown {
+      // tsx adds a query to what it resolves.
+      const door = doors.get(String(args[0]).split("?", 1)[0] ?? "");
+      return door === undefined ? Reflect.apply(original, this, args) : fileURLToPath(door);
+    },
+  );
 }

@@ -2,6 +2,7 @@
  * One thing that changed in a store, as the file driver writes it down: a journal is changes in the order they happened,
  * a snapshot the fewest that give the same state, an export either as it stands. Knows no file and no table.
  */
+import { isJsonObject } from "../base/json.ts";
 import { isNanoUsdJson, type NanoUsdJson } from "../base/money.ts";
 import type { Message } from "../plugin/index.ts";
 import type { AuditRecord, Override } from "../plugin/store.ts";
@@ -135,7 +136,7 @@ const optional = (is: Is): Is => either((value) => value === undefined, is);
 const map =
   (shape: Shape): Is =>
   (value) =>
-    isRecord(value) && Object.entries(shape).every(([key, is]) => is(value[key]));
+    isJsonObject(value) && Object.entries(shape).every(([key, is]) => is(value[key]));
 
 const totals = list(row(text, isNanoUsdJson));
 const hold = map({ number: count, callId: text, month, sums: list(row(text, count, count)) });
@@ -149,7 +150,7 @@ const auditRecord = map({
   actor: text,
   project,
   target: text,
-  metadata: isRecord,
+  metadata: isJsonObject,
   ipAddress: text,
   occurredAtMs: count,
 });
@@ -184,7 +185,7 @@ const SHAPES: Readonly<Record<Change["type"], Is>> = {
 
 /** What was read, when it is a change. */
 export function changeOf(value: unknown): Change | undefined {
-  if (!isRecord(value) || typeof value["type"] !== "string") return undefined;
+  if (!isJsonObject(value) || typeof value["type"] !== "string") return undefined;
   // The name was found among those of SHAPES, whose keys these are.
   const type = (Object.hasOwn(SHAPES, value["type"]) ? value["type"] : undefined) as
     | Change["type"]
@@ -204,8 +205,4 @@ export function changesOf(value: unknown): Change[] | undefined {
     changes.push(change);
   }
   return changes;
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

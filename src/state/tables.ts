@@ -135,3 +135,6 @@ function* changesOf(captured: Captured): Generator<Change> {
 function* inGroups<T>(items: readonly T[], size: number): Generator<readonly T[]> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
 }
+
+/** Conversations of the built-in stages are kept apart from those of third-party plugins under this name. */
+export const OWN_SESSIONS = "chat/";

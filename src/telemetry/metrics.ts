@@ -4,8 +4,11 @@
  */
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Metric } from "prom-client";
+import { monthOf } from "../base/month.ts";
 import type { MetricFamily, Metrics } from "../plugin/host.ts";
 import type { MaybePromise } from "../plugin/index.ts";
+import { andThen, type Clock, type StateStore } from "../plugin/index.ts";
+import type { SpendSum } from "../plugin/store.ts";
 import {
   counterFamily,
   GaugeFamily,
@@ -144,4 +147,71 @@ async function written(families: readonly Readable[]): Promise<string> {
     registry.registerMetric(one as unknown as Metric);
   }
   return (await registry.metrics()) + money;
+}
+
+/** Sums shown in one scrape. */
+const SUMS_MAX = 10_000;
+/** As plugins/budget/index.ts names sums: whose, the project, and the endpoint's slug or the token's id. */
+const SPEND_KEY = /^spend:(token:)?([^/]+)\/(.+)$/;
+
+/** Once for the life of the store. */
+export function registerStoreGauges(
+  metrics: GatewayMetrics,
+  store: Pick<StateStore, "driver" | "health" | "sums">,
+  clock: Clock,
+): void {
+  metrics.gauges("sluice_state_healthy", "1 while the state store answers", ["driver"], () =>
+    andThen(store.health(), ({ ok }): Readings => [[ok ? 1 : 0, store.driver]]),
+  );
+  metrics.gauges(
+    "sluice_budget_usd",
+    "Money of this month: settled, or reserved for open calls",
+    ["of", "project", "name", "sum"],
+    () => andThen(store.sums(), (sums) => readingsOf(sums, monthOf(clock.nowMs()))),
+  );
+}
+
+function readingsOf(sums: readonly SpendSum[], now: string): Readings {
+  return sums
+    .filter(({ month }) => month === now)
+    .slice(0, SUMS_MAX)
+    .flatMap(({ key, settledNanoUsd, reservedNanoUsd }): Readings => {
+      const [, token, project = "", name = ""] = SPEND_KEY.exec(key) ?? [];
+      if (name === "") return [];
+      const whose = [token === undefined ? "endpoint" : "token", project, name] as const;
+      return [
+        [settledNanoUsd / 1e9, ...whose, "settled"],
+        [reservedNanoUsd / 1e9, ...whose, "reserved"],
+      ];
+    });
+}
+
+/** The counts of one host. */
+export interface ConnectionCounts {
+  readonly host: string;
+  readonly inUse: number;
+  readonly idle: number;
+  readonly exhausted: number;
+}
+
+export function registerConnectionMetrics(
+  metrics: Pick<GatewayMetrics, "gauges">,
+  source: { connections(): readonly ConnectionCounts[] },
+): void {
+  metrics.gauges(
+    "sluice_provider_connections",
+    "Connections to the hosts of providers, see providers.*.max_connections",
+    ["host", "state"],
+    () =>
+      source.connections().flatMap(({ host, inUse, idle }): [number, string, string][] => [
+        [inUse, host, "in_use"],
+        [idle, host, "idle"],
+      ]),
+  );
+  metrics.gauges(
+    "sluice_provider_connections_exhausted",
+    "Attempts refused since the start because all connections to the host were in use",
+    ["host"],
+    () => source.connections().map(({ host, exhausted }): [number, string] => [exhausted, host]),
+  );
 }

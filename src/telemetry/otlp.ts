@@ -8,7 +8,7 @@ import { VERSION } from "../base/version.ts";
 import type { Timer } from "../plugin/host.ts";
 import type { Clock, Logger } from "../plugin/index.ts";
 import { Attributes, exportJson } from "./otlp-json.ts";
-import { NAMES } from "./traces-names.ts";
+import { NAMES } from "./traces-spans.ts";
 
 /** Spans that may wait, and characters of them; further ones are dropped. */
 export const QUEUE_MAX = 2048;

@@ -1,7 +1,7 @@
 /** The deadline of `setup`: what is late is refused, and closed when it comes after all. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SETUP_TIMEOUT_MS, withSetupDeadline } from "../../src/plugins-host/setup-deadline.ts";
+import { SETUP_TIMEOUT_MS, withSetupDeadline } from "../../src/plugins-host/instances.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 
 test("an instance that arrives after the deadline is closed, and a failing close is nobody's problem", async () => {

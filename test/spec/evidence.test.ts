@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { revisionOf } from "../../src/gateway/revision.ts";
+import { revisionOf } from "../../src/gateway/git.ts";
 import { assertAnswered, assertRefused, at, until } from "./kit/client.ts";
 import { echoEntry, hashOf } from "./kit/config.ts";
 import { type Harness, startGateway } from "./kit/gateway.ts";

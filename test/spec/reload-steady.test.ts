@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { ConfigRoot } from "../../src/config/read/root.ts";
 import { openSources, Source, type Sources } from "../../src/config/read/source.ts";
-import { GitLocks } from "../../src/gateway/git-lock.ts";
+import { GitLocks } from "../../src/gateway/git.ts";
 import { SteadyLoads } from "../../src/gateway/steady-load.ts";
 import { assertAnswered, until } from "./kit/client.ts";
 import { configOf, echoEntry } from "./kit/config.ts";

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { isJsonObject } from "../../src/base/json.ts";
 import { main } from "../../src/cli/main.ts";
-import { isRecord } from "../../src/state/change.ts";
 import { openFileStore, settled, temporaryFolder } from "./file-kit.ts";
 import { begin, portrait, STEPS } from "./life.ts";
 
@@ -65,7 +65,7 @@ test("show says what was spent, what is reserved, and what else is kept", async 
   assert.doesNotMatch(table, /\t/);
   const { out: json } = await sluice(["show", "--directory", directory, "--output", "json"]);
   const view: unknown = JSON.parse(json);
-  assert.ok(isRecord(view));
+  assert.ok(isJsonObject(view));
   assert.deepEqual(view["open_calls"], ["call-4"]);
   assert.deepEqual(view["sums"], [
     { month: "2026-05", key: "endpoint", settled_nano_usd: 1150, reserved_nano_usd: 40 },

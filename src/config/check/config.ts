@@ -6,7 +6,7 @@ import { Source } from "../read/source.ts";
 import { isPlainMap, type Spot } from "../read/tree.ts";
 import { DRIVERS } from "../schema/gateway.ts";
 import type { FilledProject } from "../schema/project.ts";
-import { type Check, each, Registry, reportUnknownPlugin, under } from "./context.ts";
+import { type Check, each, reportUnknownPlugin, UniqueNames, under } from "./context.ts";
 import { DEMO_TOKEN_HASH, isLoopback } from "./demo-token.ts";
 import { checkAllowed, checkCleartext, checkTrustedProxies } from "./network.ts";
 import { checkOptions } from "./options.ts";
@@ -33,12 +33,12 @@ export function checkConfig(check: Check): void {
   if (Object.keys(otlp.headers).length > 0)
     checkCleartext(check, otlp, "endpoint", { parent: exporter, what: "its headers" });
   const registries = {
-    projectUuids: new Registry(check, "project uuid"),
-    projectIds: new Registry(check, "project id"),
-    tokenIds: new Registry(check, "token id"),
-    tokenHashes: new Registry(check, "token hash"),
+    projectUuids: new UniqueNames(check, "project uuid"),
+    projectIds: new UniqueNames(check, "project id"),
+    tokenIds: new UniqueNames(check, "token id"),
+    tokenHashes: new UniqueNames(check, "token hash"),
   };
-  const names = new Registry(check, "control-plane token");
+  const names = new UniqueNames(check, "control-plane token");
   for (const [token, spot] of each(
     config.control_plane.tokens,
     under(config.control_plane, "tokens", key("control_plane")),

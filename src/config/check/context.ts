@@ -38,7 +38,7 @@ export function isAbsent<T extends object>(check: Check, item: T, key: keyof T &
 }
 
 /** Names that may be used once. `scope` words where: "in project `Support`", or "" for everywhere. */
-export class Registry {
+export class UniqueNames {
   readonly #check: Check;
   readonly #what: string;
   readonly #first = new Map<string, Spot>();

@@ -6,15 +6,15 @@ import type { FilledEndpoint } from "../schema/endpoint.ts";
 import { isPlain } from "../schema/rules.ts";
 import { RESERVED_SLUGS, slugOf } from "../slug.ts";
 import { checkCallSettings, type ProjectNames } from "./call-settings.ts";
-import { type Check, type Registry, under } from "./context.ts";
+import { type Check, type UniqueNames, under } from "./context.ts";
 import { checkStages } from "./options.ts";
 import { spotAt } from "./validate.ts";
 
 const INPUT_PLACEHOLDER = /\{\{\s*input\s*\}\}/;
 
 export interface EndpointRegistries {
-  readonly slugs: Registry;
-  readonly uuids: Registry;
+  readonly slugs: UniqueNames;
+  readonly uuids: UniqueNames;
 }
 
 export function checkEndpoint(
@@ -40,7 +40,7 @@ export function checkEndpoint(
   checkSchema(check, endpoint, "output_schema", spot);
 }
 
-function checkSlug(check: Check, endpoint: FilledEndpoint, spot: Spot, slugs: Registry): void {
+function checkSlug(check: Check, endpoint: FilledEndpoint, spot: Spot, slugs: UniqueNames): void {
   const { slug, name } = endpoint;
   if (slug === null && (name === undefined || check.tree.isFaulty(endpoint, "slug"))) return;
   const place = under(endpoint, slug === null ? "name" : "slug", spot);

@@ -3,13 +3,13 @@
 import type { Spot } from "../read/tree.ts";
 import type { FilledConfig } from "../schema/config.ts";
 import type { FilledAmounts, FilledPriceList, FilledTier } from "../schema/prices.ts";
-import { type Check, each, Registry, under } from "./context.ts";
+import { type Check, each, UniqueNames, under } from "./context.ts";
 import { checkUsd } from "./usd.ts";
 
 const AMOUNTS = ["input", "output", "cached_input", "cache_write", "cache_write_1h"] as const;
 
 export function checkPriceEntries(check: Check, prices: FilledConfig["prices"], parent: Spot): void {
-  const models = new Registry(check, "price of");
+  const models = new UniqueNames(check, "price of");
   for (const [price, spot] of each(prices, parent)) {
     const { provider, model, tiers, next } = price;
     if (provider !== undefined && model !== undefined)

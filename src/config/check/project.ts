@@ -4,7 +4,7 @@ import type { Spot } from "../read/tree.ts";
 import { nearestOf } from "../report/suggest.ts";
 import type { FilledCredential, FilledProject } from "../schema/project.ts";
 import { checkCallSettings, checkCredential, type ProjectNames } from "./call-settings.ts";
-import { type Check, each, isAbsent, Registry, reportUnknownPlugin, under } from "./context.ts";
+import { type Check, each, isAbsent, reportUnknownPlugin, UniqueNames, under } from "./context.ts";
 import { checkEndpoint } from "./endpoint.ts";
 import { checkCleartext } from "./network.ts";
 import { checkOptions, checkStages, layered } from "./options.ts";
@@ -15,10 +15,10 @@ import { checkUsd } from "./usd.ts";
 
 /** What may be used once in the whole gateway. */
 export interface GatewayRegistries {
-  readonly projectUuids: Registry;
-  readonly projectIds: Registry;
-  readonly tokenIds: Registry;
-  readonly tokenHashes: Registry;
+  readonly projectUuids: UniqueNames;
+  readonly projectIds: UniqueNames;
+  readonly tokenIds: UniqueNames;
+  readonly tokenHashes: UniqueNames;
 }
 
 export function checkProject(
@@ -34,12 +34,12 @@ export function checkProject(
   checkTemplates(check, names, spot);
   checkTokens(check, names, spot, registries);
   checkStages(check, project.stages, under(project, "stages", spot));
-  const slugs = new Registry(check, "slug");
-  const uuids = new Registry(check, "endpoint uuid");
+  const slugs = new UniqueNames(check, "slug");
+  const uuids = new UniqueNames(check, "endpoint uuid");
   for (const [endpoint, place] of each(project.endpoints, under(project, "endpoints", spot))) {
     checkEndpoint(check, endpoint, place, { names, registries: { slugs, uuids } });
   }
-  const aliases = new Registry(check, "alias");
+  const aliases = new UniqueNames(check, "alias");
   for (const [alias, place] of each(project.aliases, under(project, "aliases", spot))) {
     aliases.add(alias.alias, under(alias, "alias", place));
     checkCallSettings(check, alias, place, names);
@@ -72,7 +72,7 @@ function byName<T extends { readonly name?: string }>(list: readonly T[]): Reado
 }
 
 function checkCredentials(check: Check, project: FilledProject, parent: Spot): void {
-  const names = new Registry(check, "credential");
+  const names = new UniqueNames(check, "credential");
   for (const [credential, spot] of each(project.credentials, under(project, "credentials", parent))) {
     names.add(credential.name, under(credential, "name", spot));
     checkUrl(check, credential, "base_url", spot);
@@ -108,7 +108,7 @@ function checkCredentials(check: Check, project: FilledProject, parent: Spot): v
 
 function checkTemplates(check: Check, names: ProjectNames, parent: Spot): void {
   const { project } = names;
-  const registry = new Registry(check, "provider template");
+  const registry = new UniqueNames(check, "provider template");
   for (const [template, spot] of each(
     project.provider_templates,
     under(project, "provider_templates", parent),
@@ -130,7 +130,7 @@ function checkTemplates(check: Check, names: ProjectNames, parent: Spot): void {
 
 function checkTokens(check: Check, names: ProjectNames, parent: Spot, registries: GatewayRegistries): void {
   const { project } = names;
-  const tokenNames = new Registry(check, "token");
+  const tokenNames = new UniqueNames(check, "token");
   const warnOfUnpriced = capWarner(check, names);
   for (const [token, spot] of each(project.tokens, under(project, "tokens", parent))) {
     if (token.id !== null) registries.tokenIds.add(String(token.id), under(token, "id", spot));
@@ -157,7 +157,7 @@ export function checkExpiry(check: Check, token: Expiring, spot: Spot): void {
 }
 
 function checkProxies(check: Check, project: FilledProject, parent: Spot): void {
-  const connections = new Registry(check, "OAuth connection");
+  const connections = new UniqueNames(check, "OAuth connection");
   for (const [connection, spot] of each(
     project.oauth_connections,
     under(project, "oauth_connections", parent),
@@ -177,7 +177,7 @@ function checkProxies(check: Check, project: FilledProject, parent: Spot): void 
   }
   const known = project.oauth_connections.flatMap((connection) => connection?.name ?? []);
   const isWhole = known.length === project.oauth_connections.length;
-  const slugs = new Registry(check, "proxy slug");
+  const slugs = new UniqueNames(check, "proxy slug");
   for (const [proxy, spot] of each(project.proxy_endpoints, under(project, "proxy_endpoints", parent))) {
     slugs.add(proxy.slug, under(proxy, "slug", spot));
     checkUrl(check, proxy, "upstream_url", spot);
@@ -223,7 +223,7 @@ const EVENTS = [
 ];
 
 function checkReceivers(check: Check, project: FilledProject, parent: Spot): void {
-  const servers = new Registry(check, "MCP server");
+  const servers = new UniqueNames(check, "MCP server");
   for (const [server, spot] of each(project.mcp_servers, under(project, "mcp_servers", parent))) {
     servers.add(server.name, under(server, "name", spot));
     checkUrl(check, server, "url", spot);
@@ -231,7 +231,7 @@ function checkReceivers(check: Check, project: FilledProject, parent: Spot): voi
       checkCleartext(check, server, "url", { parent: spot, what: "its headers" });
     checkSecretHeaders(check, server.headers, under(server, "headers", spot));
   }
-  const webhooks = new Registry(check, "webhook");
+  const webhooks = new UniqueNames(check, "webhook");
   for (const [webhook, spot] of each(project.webhooks, under(project, "webhooks", parent))) {
     webhooks.add(webhook.name, under(webhook, "name", spot));
     checkUrl(check, webhook, "url", spot);

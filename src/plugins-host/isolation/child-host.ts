@@ -9,13 +9,13 @@ import type { HttpAnswer, HttpFailure, MetricFamily } from "../../plugin/host.ts
 import type { Host } from "../../plugin/index.ts";
 import {
   type ChildMessage,
+  type HostQuestion,
   LOG_FIELDS_CHARACTERS_MAX,
   LOG_LINES_MAX,
   type LogLine,
   MEASUREMENTS_MAX,
   type Measurement,
   QUESTIONS_MAX,
-  type Request,
   readChildMessage,
   TEXT_CHARACTERS_MAX,
 } from "./messages.ts";
@@ -36,7 +36,7 @@ export class HostLine {
   }
 
   /** undefined: too many are open, or there is no answer. */
-  ask(what: Request["what"], ...args: readonly unknown[]): Promise<unknown> {
+  ask(what: HostQuestion["what"], ...args: readonly unknown[]): Promise<unknown> {
     if (this.#open.size >= QUESTIONS_MAX) return Promise.resolve(undefined);
     return new Promise((resolve) => {
       const number = ++this.#questions;

@@ -4,12 +4,12 @@
  */
 import type { Host } from "../../plugin/index.ts";
 import {
+  type HostQuestion,
   LOG_LINES_MAX,
   type LogLine,
   MEASUREMENTS_MAX,
   type Measurement,
   QUESTIONS_MAX,
-  type Request,
 } from "./messages.ts";
 
 /** Metric names and series of one guardrail, over its whole life. */
@@ -62,7 +62,7 @@ export class HostAccess {
   }
 
   /** `reply` is called once, with undefined where there is no answer; or never, where too many questions are open. */
-  ask(request: Request, reply: (value: unknown) => void): void {
+  ask(request: HostQuestion, reply: (value: unknown) => void): void {
     if (this.#questions >= QUESTIONS_MAX) return this.stray();
     this.#questions++;
     const settle = (value: unknown): void => {
@@ -85,7 +85,7 @@ export class HostAccess {
     this.#seriesOf(measurement)?.(measurement.value);
   }
 
-  #answer({ what, args }: Request): unknown {
+  #answer({ what, args }: HostQuestion): unknown {
     const { fetch, store } = this.#host;
     const [first, second, third] = args;
     if (typeof first !== "string") throw new TypeError("the first argument must be a string");

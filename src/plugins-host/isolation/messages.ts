@@ -37,14 +37,14 @@ export type ChildMessage =
   /** `verdict`: checked by `verdictFrom` and by the caller of the guardrail. */
   | { readonly kind: "judged"; readonly number: number; readonly verdict: unknown }
   | { readonly kind: "failed"; readonly number: number; readonly message: string }
-  | Request
+  | HostQuestion
   | LogLine
   | Measurement
   /** The cause of an exit that follows. */
   | { readonly kind: "dying"; readonly message: string };
 
 /** A question to the guardrail's host. */
-export interface Request {
+export interface HostQuestion {
   readonly kind: "ask";
   readonly number: number;
   readonly what: (typeof QUESTIONS)[number];

@@ -2,6 +2,8 @@
  * What a guardrail is told of a text, and its verdict, as values that structured clone can carry: functions, classes and
  * everything that belongs to the gateway stay behind.
  */
+
+import { isJsonObject } from "../../base/json.ts";
 import type { RefusalExtras } from "../../plugin/errors.ts";
 import type { Exchange, GatewayError, TextContext, Verdict } from "../../plugin/index.ts";
 import { isGatewayError, refuse } from "../../plugin/index.ts";
@@ -52,7 +54,7 @@ export function aboutFrom(plain: PlainAbout): TextContext {
 
 /** In the guardrail's process. Anything but a block is sent as it is: the gateway decides whether it is a verdict. */
 export function plainVerdict(verdict: unknown): unknown {
-  if (!isRecord(verdict) || !isGatewayError(verdict.error)) return verdict;
+  if (!isJsonObject(verdict) || !isGatewayError(verdict.error)) return verdict;
   const { code, status, message, extras } = verdict.error;
   const { cause: _forLog, ...sent } = extras;
   // Through JSON, since the author may have added what cannot be cloned.
@@ -66,7 +68,7 @@ export function plainVerdict(verdict: unknown): unknown {
  */
 export function verdictFrom(plain: unknown): Verdict {
   const restored =
-    isRecord(plain) && plain.verdict === "block"
+    isJsonObject(plain) && plain.verdict === "block"
       ? { verdict: "block", reason: plain.reason, error: errorFrom(plain.error) }
       : plain;
   // See above: not yet known to be one.
@@ -74,14 +76,14 @@ export function verdictFrom(plain: unknown): Verdict {
 }
 
 function errorFrom(error: unknown): GatewayError | undefined {
-  if (!isRecord(error)) return undefined;
+  if (!isJsonObject(error)) return undefined;
   const { code, status, message, extras } = error;
   if (typeof code !== "string" || typeof status !== "number" || typeof message !== "string") return undefined;
   return refuse(status, code, message, extrasFrom(extras));
 }
 
 function extrasFrom(extras: unknown): RefusalExtras {
-  if (!isRecord(extras)) return {};
+  if (!isJsonObject(extras)) return {};
   const { detail, scope, retryAfterSeconds, shouldRetry, providerCode, headers } = extras;
   return {
     ...(typeof detail === "string" && { detail }),
@@ -89,7 +91,7 @@ function extrasFrom(extras: unknown): RefusalExtras {
     ...(typeof providerCode === "string" && { providerCode }),
     ...(typeof shouldRetry === "boolean" && { shouldRetry }),
     ...(isPositiveInteger(retryAfterSeconds) && { retryAfterSeconds }),
-    ...(isRecord(headers) && { headers: headersFrom(headers) }),
+    ...(isJsonObject(headers) && { headers: headersFrom(headers) }),
   };
 }
 
@@ -106,8 +108,4 @@ function headersFrom(headers: Readonly<Record<string, unknown>>): Record<string,
 
 function isPositiveInteger(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 1;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

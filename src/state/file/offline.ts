@@ -2,10 +2,12 @@
  * A state folder worked on while no gateway has it: looked at, checked, mended, written out as plain JSON lines and read
  * back. Takes the folder's lock for as long, so that nothing changes under its hands.
  */
+
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { systemClock } from "../../base/clock.ts";
-import { type Change, changeOf, changesOf, isRecord } from "../change.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { type Change, changeOf, changesOf } from "../change.ts";
 import { Tables } from "../tables.ts";
 import { CHAIN_START } from "./checked-lines.ts";
 import { diskFiles } from "./files.ts";
@@ -175,10 +177,10 @@ function changesIn(text: string): Change[] {
       }
     });
   const [first, last] = [values.shift(), values.pop()];
-  if (!isRecord(first) || first["sluice"] !== "export" || !EXPORT_VERSIONS.has(first["version"])) {
+  if (!isJsonObject(first) || first["sluice"] !== "export" || !EXPORT_VERSIONS.has(first["version"])) {
     throw new OfflineError(`line 1 does not begin an export of version 1 or ${FORMAT_VERSION}`);
   }
-  if (!isRecord(last) || last["end"] !== "export" || last["lines"] !== values.length + 1) {
+  if (!isJsonObject(last) || last["end"] !== "export" || last["lines"] !== values.length + 1) {
     throw new OfflineError("its last line is missing, or lines before it are");
   }
   return values.map((value, index) => {

@@ -1,6 +1,8 @@
 /** The names of the files of a state folder, what their first lines say, and how they are read. */
+
 import { join } from "node:path";
-import { changesOf, isRecord, kindsOf } from "../change.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { changesOf, kindsOf } from "../change.ts";
 import { CHAIN_START, type LinePosition, readLines } from "./checked-lines.ts";
 import type { Files } from "./files.ts";
 import { type Fault, LineChain, unknownLoss } from "./line-chain.ts";
@@ -161,7 +163,7 @@ export async function readSnapshot(
       if (typeof read === "string") return faulty(line.offset, read);
       found = read;
       user.header(read);
-    } else if (isRecord(good.value) && good.value["end"] === "snapshot") {
+    } else if (isJsonObject(good.value) && good.value["end"] === "snapshot") {
       ended = true;
       if (good.value["lines"] !== lines) return faulty(line.offset, "lines are missing");
     } else {
@@ -186,7 +188,7 @@ export async function firstSequence(
 }
 
 function headerOf(value: unknown, kind: FileKind, number: number): Header | string {
-  if (!isRecord(value) || value["sluice"] !== kind) return `it is not a ${kind}`;
+  if (!isJsonObject(value) || value["sluice"] !== kind) return `it is not a ${kind}`;
   const { version, boot } = value;
   if (typeof version === "number" && version > FORMAT_VERSION) {
     throw new LaterVersionError(
@@ -204,7 +206,7 @@ function headerOf(value: unknown, kind: FileKind, number: number): Header | stri
 }
 
 function isPosition(value: unknown): value is LinePosition {
-  if (!isRecord(value)) return false;
+  if (!isJsonObject(value)) return false;
   const { sequence, checksum, kinds } = value;
   return Number.isSafeInteger(sequence) && typeof checksum === "string" && typeof kinds === "string";
 }

@@ -2,8 +2,9 @@
  * How far the journal was synced: a small file that is written over after each sync. A journal that is shorter at the next
  * start was cut since. It is never ahead of the disk, so a crash at any moment leaves it right, or behind.
  */
+
 import { join } from "node:path";
-import { isRecord } from "../change.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { CHAIN_START, nextLine, readLines } from "./checked-lines.ts";
 import type { Files } from "./files.ts";
 
@@ -31,7 +32,7 @@ export async function readSynced(files: Files, folder: string): Promise<Synced |
   if (!names.includes(NAME)) return undefined;
   for await (const { good } of readLines(files, join(folder, NAME))) {
     const value = good?.value;
-    if (!isRecord(value)) return undefined;
+    if (!isJsonObject(value)) return undefined;
     const { journal, bytes, sequence } = value;
     const isWhole = [journal, bytes, sequence].every(Number.isSafeInteger);
     return isWhole

@@ -10,7 +10,7 @@ import { runChat } from "../../pipeline/chat.ts";
 import { type EventWriter, type Reply, toolCallsJson } from "../../pipeline/reply.ts";
 import type { ChatResult, GatewayError, MaybePromise, Usage } from "../../plugin/index.ts";
 import { andThen, isGatewayError, reject } from "../../plugin/index.ts";
-import { OWN_SESSIONS } from "../../state/own-sessions.ts";
+import { OWN_SESSIONS } from "../../state/tables.ts";
 import { type ChatInput, readChatBody, readEndpointSlug } from "../chat-body.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { Route, SurfaceModule } from "../route.ts";

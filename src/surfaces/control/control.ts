@@ -18,7 +18,7 @@ import {
   type McpServer,
   type McpTool,
   type RpcOutcome,
-  type ToolCall,
+  type ToolInvocation,
 } from "../jsonrpc/jsonrpc.ts";
 import { listEndpoints, listProjects, setEndpointActive } from "./endpoints.ts";
 import { exportBackup, listOverrides, reloadConfig } from "./gateway.ts";
@@ -104,7 +104,11 @@ export function controlServer(ctx: ControlContext): McpServer<ControlCaller> {
   const checks = new Map<string, ReturnType<typeof argumentCheck>>();
   /** Ends when the last change asked for has: each sees what the one before it did. */
   let turn: Promise<unknown> = Promise.resolve();
-  const run = async (tool: ControlTool, { args }: ToolCall, caller: ControlCaller): Promise<RpcOutcome> => {
+  const run = async (
+    tool: ControlTool,
+    { args }: ToolInvocation,
+    caller: ControlCaller,
+  ): Promise<RpcOutcome> => {
     if (tool.effect === "reads") return tool.run(ctx, args, caller);
     const mine = turn.then(() => tool.run(ctx, args, caller));
     turn = mine.catch(() => undefined);

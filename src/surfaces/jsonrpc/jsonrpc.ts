@@ -18,7 +18,7 @@ export interface McpServer<Caller> {
   /** In an order that does not change while the tools do not. */
   tools(caller: Caller): MaybePromise<readonly McpTool[]>;
   /** Runs one tool. An unknown name is its to refuse, with `invalidParams`. A throw is answered -32603. */
-  call(caller: Caller, call: ToolCall): MaybePromise<RpcOutcome>;
+  call(caller: Caller, call: ToolInvocation): MaybePromise<RpcOutcome>;
   /** The client has withdrawn the request that the caller's latest `tools` or `call` belongs to. Absent: it runs to its end. */
   cancel?(caller: Caller): void;
   /** Its tools send log messages. Default: false. */
@@ -37,7 +37,7 @@ export interface McpTool {
   readonly annotations?: JsonMap;
 }
 
-export interface ToolCall {
+export interface ToolInvocation {
   readonly name: string;
   /** {} when the client sends none. Not checked against the tool's schema. */
   readonly args: JsonMap;

@@ -10,7 +10,7 @@ import {
   type McpTool,
   RPC,
   type RpcOutcome,
-  type ToolCall,
+  type ToolInvocation,
 } from "./jsonrpc.ts";
 import type { ClientRequests } from "./running.ts";
 
@@ -139,7 +139,7 @@ function callTool<Caller>(
   });
 }
 
-function logger(level: string | undefined, notify: MethodCall["notify"]): ToolCall["log"] {
+function logger(level: string | undefined, notify: MethodCall["notify"]): ToolInvocation["log"] {
   if (notify === undefined) return undefined;
   const least = level === undefined ? 0 : LOG_LEVELS.indexOf(level);
   return (message) => {
@@ -148,7 +148,7 @@ function logger(level: string | undefined, notify: MethodCall["notify"]): ToolCa
   };
 }
 
-function reporter(token: JsonValue | undefined, notify: MethodCall["notify"]): ToolCall["progress"] {
+function reporter(token: JsonValue | undefined, notify: MethodCall["notify"]): ToolInvocation["progress"] {
   if (notify === undefined || (typeof token !== "string" && typeof token !== "number")) return undefined;
   return (progress) =>
     notify({

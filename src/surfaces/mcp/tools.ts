@@ -27,7 +27,7 @@ import {
   type Progress,
   RPC,
   type RpcOutcome,
-  type ToolCall,
+  type ToolInvocation,
 } from "../jsonrpc/jsonrpc.ts";
 import type { McpCalls } from "./calls.ts";
 
@@ -52,7 +52,7 @@ export function offeredTools(offer: McpOffer, calls: McpCalls): MaybePromise<rea
   return calls.orCancelled(calls.context.call, all, () => own);
 }
 
-export function callTool(offer: McpOffer, calls: McpCalls, asked: ToolCall): MaybePromise<RpcOutcome> {
+export function callTool(offer: McpOffer, calls: McpCalls, asked: ToolInvocation): MaybePromise<RpcOutcome> {
   const run = toolNamed(offer, calls, asked.name);
   if (run === undefined) return invalidParams(`Unknown tool: ${asked.name.slice(0, 128)}`);
   return andThen(calls.next(), (call) =>
@@ -81,7 +81,7 @@ function toolNamed(
 interface ToolRun {
   readonly calls: McpCalls;
   readonly call: Call;
-  readonly asked: ToolCall;
+  readonly asked: ToolInvocation;
 }
 
 /** The arguments are the body that a chat call would have. */

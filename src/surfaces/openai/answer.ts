@@ -8,7 +8,7 @@ import type { ChatResult, Usage } from "../../plugin/index.ts";
 import { asObject, asObjects, parseJson, parseObject } from "../../provider-kit/index.ts";
 import { isTier, wholeLogprobs } from "../../provider-kit/openai-chat/repaired-event.ts";
 
-export interface WholeAnswer {
+export interface CompletionBody {
   readonly result: ChatResult;
   readonly usage: Usage;
   /** Hooks watch the answer: what they cannot judge (thoughts, sound) is left out. */
@@ -18,7 +18,7 @@ export interface WholeAnswer {
 }
 
 /** `chat.completion`. */
-export function completionOf({ result, usage, guarded, created }: WholeAnswer): JsonObject {
+export function completionOf({ result, usage, guarded, created }: CompletionBody): JsonObject {
   const { native } = result;
   const from = native?.json ?? {};
   const asItCame = native !== undefined && isUntouched(native, result);
@@ -172,7 +172,7 @@ export function closingEvents(answer: ClosingAnswer, usageEvent: boolean): strin
 }
 
 /** A whole answer as the events of a stream: for several choices, which are asked for whole. */
-export function wholeAsEvents(answer: WholeAnswer, usageEvent: boolean): string {
+export function wholeAsEvents(answer: CompletionBody, usageEvent: boolean): string {
   const { choices, usage, ...completion } = completionOf(answer);
   const head = { ...completion, object: "chat.completion.chunk" };
   let events = "";

@@ -5,7 +5,7 @@
 import { type JsonBody, refusedByShape } from "../../http/body.ts";
 import type { JsonObject, Tool, ToolChoice } from "../../plugin/chat.ts";
 import type { CallOptions, GatewayError, JsonSchema, Message } from "../../plugin/index.ts";
-import { areBeyond, Fields, type Findings, kindOf } from "./fields.ts";
+import { areBeyond, type FieldFindings, Fields, kindOf } from "./fields.ts";
 import { readMessage } from "./messages.ts";
 
 export interface WrapperInput {
@@ -25,7 +25,7 @@ const { MAX_SAFE_INTEGER, MIN_SAFE_INTEGER } = Number;
 export function readWrapperBody(body: JsonBody): WrapperInput | GatewayError {
   const shape = refusedByShape(body);
   if (shape !== undefined) return shape;
-  const findings: Findings = { refusal: undefined };
+  const findings: FieldFindings = { refusal: undefined };
   const fields = new Fields(body, findings);
   const model = fields.required("model");
   const messages = fields.list("messages", readMessage) ?? [];

@@ -2,7 +2,7 @@
 import { type JsonBody, refusedByShape } from "../../http/body.ts";
 import type { CallOptions, ChatResult, GatewayError, Message, Usage } from "../../plugin/index.ts";
 import { asObject, asObjects } from "../../provider-kit/index.ts";
-import { Fields, type Findings } from "./fields.ts";
+import { type FieldFindings, Fields } from "./fields.ts";
 
 export interface EmbeddingsInput {
   /** The alias that is asked. */
@@ -20,7 +20,7 @@ const DIMENSIONS_MAX = 65_536;
 export function readEmbeddingsBody(body: JsonBody): EmbeddingsInput | GatewayError {
   const shape = refusedByShape(body);
   if (shape !== undefined) return shape;
-  const findings: Findings = { refusal: undefined };
+  const findings: FieldFindings = { refusal: undefined };
   const fields = new Fields(body, findings);
   const model = fields.required("model");
   const texts = readTexts(fields);

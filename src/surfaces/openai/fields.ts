@@ -8,7 +8,7 @@ import type { GatewayError } from "../../plugin/index.ts";
 import { reject } from "../../plugin/index.ts";
 
 /** Of one body: the first member that is wrong. */
-export interface Findings {
+export interface FieldFindings {
   refusal: GatewayError | undefined;
 }
 
@@ -16,10 +16,10 @@ export class Fields {
   readonly #from: JsonObject;
   /** Path of the object, with the dot behind it; "" for the body. */
   readonly #at: string;
-  readonly #findings: Findings;
+  readonly #findings: FieldFindings;
   readonly #read = new Set<string>();
 
-  constructor(from: JsonObject, findings: Findings, at = "") {
+  constructor(from: JsonObject, findings: FieldFindings, at = "") {
     this.#from = from;
     this.#at = at;
     this.#findings = findings;

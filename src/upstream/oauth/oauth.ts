@@ -73,10 +73,10 @@ interface Granted {
 }
 
 export function oauthConnection(options: OAuthOptions): OAuthConnection {
-  return new Connection(options);
+  return new TokenSource(options);
 }
 
-class Connection implements OAuthConnection {
+class TokenSource implements OAuthConnection {
   readonly #options: OAuthOptions;
   #token: string | undefined;
   /** Monotonic. */

@@ -34,7 +34,7 @@ export class CompiledBase {
  * `input.config` compiled, where it is `base.config` with overrides applied (config/overrides.ts): what those leave
  * alone is the same object in both. The base is held until this is closed. Rejects as compileConfig does.
  */
-export async function compileOverlay(base: CompiledBase, input: CompileInput): Promise<CompiledConfig> {
+export async function compileOverrides(base: CompiledBase, input: CompileInput): Promise<CompiledConfig> {
   if (input.config === base.config) {
     base.hold();
     return { ...base.compiled, close: () => base.release() };
