@@ -13,7 +13,9 @@ export async function residentBytes(pid: number): Promise<number | undefined> {
 async function residentOnLinux(pid: number): Promise<number | undefined> {
   try {
     const status = await readFile(`/proc/${pid}/status`, "latin1");
-    const kilobytes = [...status.matchAll(/^Vm(?:RSS|Swap):[\t ]+(\d+) kB$/gm)].map(([, size]) => Number(size));
+    const kilobytes = [...status.matchAll(/^Vm(?:RSS|Swap):[\t ]+(\d+) kB$/gm)].map(([, size]) =>
+      Number(size),
+    );
     return kilobytes.length === 0 ? undefined : kilobytes.reduce((sum, size) => sum + size, 0) * 1024;
   } catch {
     return undefined;
