@@ -79,6 +79,30 @@ test("README and CONTRIBUTING name only npm scripts that exist, and together all
   assert.deepEqual(unnamed, ["build", "prepare", "coverage"]);
 });
 
+test("settings of editors agree with Biome's", () => {
+  const { formatter } = JSON.parse(read("biome.json"));
+  const editorconfig = read(".editorconfig");
+  const vscode = JSON.parse(read(".vscode/settings.json"));
+  assert.match(editorconfig, new RegExp(`^indent_size = ${formatter.indentWidth}$`, "m"));
+  assert.match(editorconfig, new RegExp(`^max_line_length = ${formatter.lineWidth}$`, "m"));
+  assert.equal(vscode["editor.tabSize"], formatter.indentWidth);
+  assert.deepEqual(vscode["editor.rulers"], [formatter.lineWidth]);
+  // The compiler has no tsserver.js from version 7 on: editors use the native language server.
+  assert.equal(vscode["typescript.experimental.useTsgo"], true);
+});
+
+test("the changelog has a dated section for each version, newest first", () => {
+  const headings = read("CHANGELOG.md").match(/^## .*$/gm) ?? [];
+  assert.match(headings[0] ?? "", /^## \d+\.\d+\.\d+ \((?:unreleased|\d{4}-\d\d-\d\d)\)$/);
+  for (const heading of headings.slice(1)) assert.match(heading, /^## \d+\.\d+\.\d+ \(\d{4}-\d\d-\d\d\)$/);
+  const versions = headings.map((heading) => heading.split(" ")[1] ?? "");
+  assert.ok(versions.includes(VERSION), `${VERSION} has no section`);
+  assert.deepEqual(
+    versions,
+    versions.toSorted((a, b) => b.localeCompare(a, "en", { numeric: true })),
+  );
+});
+
 test("the version that the gateway reports is the package's", () => {
   assert.equal(VERSION, at(JSON.parse(read("package.json")), "version"));
 });
