@@ -1,7 +1,6 @@
 /**
- * Tokens that were refused: counted in a metric, logged and audited within bounds, and throttled by address. A token that
- * is valid is never throttled: many clients may stand behind one address, a proxy's or a NAT's, and one that guesses must
- * not lock the others out.
+ * Refused tokens: counted in a metric, logged and audited within bounds, and throttled by address. A valid token is never
+ * throttled: many clients can share the address of a proxy or NAT, and one that guesses must not lock the others out.
  */
 import { LRUCache } from "lru-cache";
 import { type AuditTrail, GATEWAY_WIDE } from "../audit/audit.ts";
@@ -11,18 +10,18 @@ import type { Metrics } from "../plugin/host.ts";
 import type { Clock, GatewayError, Logger, MaybePromise } from "../plugin/index.ts";
 import { andThen, isPromise, reject } from "../plugin/index.ts";
 
-/** Refusals of a token that was presented; a request without one is no attempt to guess. */
+/** Refusals of a token that was sent. A request without one is not an attempt to guess. */
 const TOKEN_REFUSALS: ReadonlySet<string> = new Set(["token_invalid", "token_format"]);
 
-/** Where a token was refused; the first three open the gateway's administration. */
+/** Where a token was refused. The first three protect the gateway's administration. */
 export type AuthSurface = "admin" | "control" | "metrics" | "api";
 
-/** Failures of one address in a window that are answered as such; from then on a wrong token gets 429. */
+/** Failures of one address in a window that are answered 401; from then on an invalid token gets 429. */
 export const FAILURES_MAX = 5;
-/** The same for tokens of projects: a client with a revoked token repeats itself more often than an operator does. */
+/** The same for tokens of projects: clients retry with a revoked token more often than operators do. */
 export const API_FAILURES_MAX = 100;
 export const FAILURE_WINDOW_MS = 60_000;
-/** Of one address, and of all together, that are logged and audited in a window. */
+/** Failures that are logged and audited in a window: of one address, and in total. */
 export const RECORDED_MAX = FAILURES_MAX;
 export const RECORDED_IN_ALL_MAX = 100;
 /** Addresses remembered; the least recently seen go first. */
@@ -39,7 +38,7 @@ export interface FailedAttempt {
   readonly surface: AuthSurface;
   /** The client's. */
   readonly address: string;
-  /** Whose token was wanted; absent: none that exists. */
+  /** The project that the path names; absent: none that exists. */
   readonly project?: ProjectRef | undefined;
 }
 
@@ -67,8 +66,8 @@ export class AuthFailures {
   }
 
   /**
-   * Counts the refusal of a token and calls `send` with what to answer, once the record of it is kept: the refusal, or
-   * 429 when the address has failed too often. Refusals for other reasons are sent as they are.
+   * Counts a refused token, records it, then calls `send` with the refusal, or with 429 when the address has failed too
+   * often. Refusals for other reasons are sent unchanged.
    */
   refuse(attempt: FailedAttempt, error: GatewayError, send: (error: GatewayError) => void): void {
     if (!TOKEN_REFUSALS.has(error.code)) return send(error);
@@ -90,7 +89,7 @@ export class AuthFailures {
     return renewed(window, nowMs);
   }
 
-  /** The token is in no record, not even in part. */
+  /** No part of the token is recorded. */
   #record(attempt: FailedAttempt, error: GatewayError, window: Window): MaybePromise<void> {
     const { clock, log, trail } = this.#options;
     const inAll = renewed(this.#inAll, clock.monotonicMs());
@@ -104,7 +103,7 @@ export class AuthFailures {
       window.unrecorded > 0 ? { unrecorded: window.unrecorded } : {};
     window.unrecorded = 0;
     const fields = { surface, client: address, project: project.uuid, code: error.code, ...unrecorded };
-    log.warn(fields, "a token was refused");
+    log.warn(fields, "token rejected");
     const kept = trail.record({
       event: "auth.login_failed",
       severity: "warn",
@@ -115,13 +114,11 @@ export class AuthFailures {
       ipAddress: address,
     });
     if (!isPromise(kept)) return kept;
-    return kept.catch((thrown: unknown) =>
-      log.error({ err: thrown }, "a refused token could not be audited"),
-    );
+    return kept.catch((thrown: unknown) => log.error({ err: thrown }, "audit of a rejected token failed"));
   }
 }
 
-/** Begins another window when the last one is over. */
+/** Starts a new window when the previous one has ended. */
 function renewed(window: Window, nowMs: number): Window {
   if (nowMs >= window.endsMs) {
     window.count = 0;

@@ -1,4 +1,4 @@
-/** Reads a chat request's body: what its fields mean, and a refusal that names the field where one is wrong. */
+/** Parses the body of a chat request; a refusal names the invalid field. */
 import { isUuid } from "../base/ids.ts";
 import { isJsonObject } from "../base/json.ts";
 import { type JsonBody, refusedByShape } from "../http/body.ts";
@@ -58,7 +58,7 @@ export function readEndpointSlug(body: JsonBody): string | GatewayError {
   return typeof endpoint === "string" && endpoint !== "" ? endpoint : wrong("endpoint", "a non-empty string");
 }
 
-/** Other keys are allowed (`input_schema` sees them), but not every shape is. */
+/** Other keys are allowed (`input_schema` sees them), within limits of nesting. */
 function refusedByUnknownKeys(body: JsonBody): GatewayError | undefined {
   for (const key in body) {
     if (KNOWN.has(key)) continue;

@@ -1,20 +1,20 @@
 /**
- * Rate limit fields of calls that were admitted: `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers)
- * name every window, the older `X-RateLimit-*` the one that refuses first. Refused calls have those of their refusal.
+ * Rate limit fields of admitted calls: `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers) name every
+ * window, the older `X-RateLimit-*` the one with the fewest calls left. Refused calls have those of their refusal.
  */
 import type { FlatHeaders } from "../http/respond.ts";
 import type { Call } from "../pipeline/call.ts";
 
-/** What may stand between the quotes of a field without escapes. */
+/** Names that need no escapes between the quotes of a field. */
 const POLICY_NAME = /^[\w.:/-]{1,64}$/;
 
-/** Names in lower case, for answers of upstreams that have fields of their own. */
+/** In lower case, to remove such fields from responses of upstreams. */
 export const RATE_HEADER_NAMES: readonly string[] = [
   ...["ratelimit-policy", "ratelimit"],
   ...["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"],
 ];
 
-/** `windows`: the call's `Admission.windows`. Empty where no claim has a name to be shown. */
+/** `windows`: the call's `Admission.windows`. Empty when no claim has a policy name. */
 export function rateHeaders(call: Call, windows: readonly number[]): FlatHeaders {
   const elapsedMs = call.rt.clock.monotonicMs() - call.windowsAtMs;
   let policies = "";
@@ -33,7 +33,7 @@ export function rateHeaders(call: Call, windows: readonly number[]): FlatHeaders
     const separator = policies === "" ? '"' : ', "';
     policies += `${separator}${policy}";q=${claim.limit};w=${Math.ceil(claim.windowMs / 1000)}`;
     states += `${separator}${policy}";r=${left};t=${seconds}`;
-    // Of two with as few places left, the one that is longer without another.
+    // Of two with the same number of calls left, the one that resets later.
     if (left > remaining || (left === remaining && seconds <= reset)) continue;
     limit = claim.limit;
     remaining = left;

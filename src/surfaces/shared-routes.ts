@@ -1,5 +1,6 @@
 /** Routes that both listeners have: health, and the control plane on the one that the configuration names. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { JsonMap } from "../base/json.ts";
 import { sendError, sendJson } from "../http/respond.ts";
 import type { RequestHandler } from "../http/server.ts";
 import type { MaybePromise } from "../plugin/index.ts";
@@ -82,4 +83,30 @@ export function serveShared(
     sendJson(res, state.ready ? 200 : 503, JSON.stringify(shown), ["X-Request-Id", health.uuid()]);
   });
   return true;
+}
+
+/** The outcome of a reload, as the admin listener and the control plane both show it. */
+export interface Reload {
+  readonly ok: boolean;
+  readonly changed: boolean;
+  readonly generation: number;
+  /** Sections that changed and wait for a restart. */
+  readonly needsRestart: readonly string[];
+  readonly errors: readonly {
+    readonly code: string;
+    readonly message: string;
+    readonly file: string;
+    readonly line: number;
+    readonly column: number;
+    readonly path: string;
+  }[];
+}
+
+export function reloadFields({ ok, changed, generation, needsRestart, errors }: Reload): JsonMap {
+  return {
+    ...{ ok, changed, generation, needs_restart: needsRestart },
+    errors: errors.map(({ code, message, file, line, column, path }) => ({
+      ...{ code, message, file, line, column, path },
+    })),
+  };
 }

@@ -56,7 +56,7 @@ verifies(
       assert.equal(at(records[0], "target"), surface === "sign-in" ? "admin" : surface);
       assert.equal(at(records[0], "project", "uuid"), surface === "api" ? PROJECT : "");
       assert.equal(at(records[0], "ip_address"), "127.0.0.1");
-      assert.equal(g.lines.filter((line) => line.includes("a token was refused")).length, 5);
+      assert.equal(g.lines.filter((line) => line.includes("token rejected")).length, 5);
       const { text } = await g.admin.send("/metrics", { method: "GET" });
       const target = surface === "sign-in" ? "admin" : surface;
       assert.match(
@@ -90,7 +90,7 @@ verifies("auth.failures.recorded", "many addresses together are recorded within 
     await g.call({ message: "Hello" }, { token: TOKENS.unknown, headers });
   }
   assert.equal((await failures(g)).length, 100);
-  await until(() => g.lines.filter((line) => line.includes("a token was refused")).length === 100, "lines");
+  await until(() => g.lines.filter((line) => line.includes("token rejected")).length === 100, "lines");
 });
 
 verifies("auth.control.expires", "an expired control-plane token is refused", async (t) => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { hasTooManyMembers, MEMBERS_MAX } from "../../src/http/json-members.ts";
+import { hasTooManyMembers, MEMBERS_MAX } from "../../src/http/body.ts";
 import { assertRefused } from "./kit/client.ts";
 import { endpointEntry, PROJECT, TOKENS } from "./kit/config.ts";
 import { startGateway } from "./kit/gateway.ts";

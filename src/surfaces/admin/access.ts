@@ -11,8 +11,7 @@ import type { AuditStore } from "../../plugin/store.ts";
 import type { Deliveries } from "../../webhooks/deliveries.ts";
 import type { AuthFailures } from "../auth-failures.ts";
 import { type ControlToken, controlTokenOf, isExpired, sha256 } from "../control-tokens.ts";
-import type { Reload } from "../reload-answer.ts";
-import type { OperatorRoute } from "../shared-routes.ts";
+import type { OperatorRoute, Reload } from "../shared-routes.ts";
 
 export interface AdminContext {
   /** Address that the listener is bound to. */

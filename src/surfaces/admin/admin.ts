@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { parseJsonObject, readBytesWithin } from "../../http/body.ts";
 import type { GuardedHandler } from "../../http/handler-guard.ts";
-import { refusedOrigin } from "../../http/origin-check.ts";
+import { refusedOrigin } from "../../http/head-rules.ts";
 import { type FlatHeaders, sendError, sendJson } from "../../http/respond.ts";
 import {
   bearerToken,
@@ -12,9 +12,8 @@ import {
   reject,
 } from "../../plugin/index.ts";
 import { isPlaintextOf } from "../control-tokens.ts";
-import { reloadFields } from "../reload-answer.ts";
 import { pathOf, Router, wrongMethod } from "../router.ts";
-import { type HealthReport, type Shared, serveShared } from "../shared-routes.ts";
+import { type HealthReport, reloadFields, type Shared, serveShared } from "../shared-routes.ts";
 import { AdminAccess, type AdminContext, type AdminRequest, type AdminRoute, hasSession } from "./access.ts";
 import { audit, deliveries } from "./records.ts";
 

@@ -5,7 +5,7 @@ import type { JsonMap } from "../../base/json.ts";
 import type { JsonValue } from "../../plugin/chat.ts";
 import type { Override } from "../../plugin/store.ts";
 import { structured } from "../jsonrpc/jsonrpc.ts";
-import { reloadFields } from "../reload-answer.ts";
+import { reloadFields } from "../shared-routes.ts";
 import { type ControlTool, STORE_LOST } from "./tool.ts";
 
 export const listOverrides: ControlTool = {

@@ -15,7 +15,7 @@ import type { AuditSeverity } from "../../plugin/store.ts";
 import type { Deliveries } from "../../webhooks/deliveries.ts";
 import type { Dispatcher } from "../../webhooks/dispatcher.ts";
 import { invalidParams, RPC, type RpcError, type RpcOutcome, structured } from "../jsonrpc/jsonrpc.ts";
-import type { Reload } from "../reload-answer.ts";
+import type { Reload } from "../shared-routes.ts";
 
 /** What the control plane needs of the gateway. */
 export interface ControlContext {

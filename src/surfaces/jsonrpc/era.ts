@@ -1,6 +1,6 @@
 /**
- * Which of MCP's two eras a message belongs to, and what the stateless one (revision 2026-07-28) asks of its envelope
- * and headers. Told by the body first: a proxy that drops a header must not change what a message means.
+ * Decides which of MCP's two eras a message belongs to, and checks the envelope and headers of the stateless one (revision
+ * 2026-07-28). The body takes precedence: a proxy that drops a header must not change the meaning of a message.
  */
 import { isJsonObject, type JsonMap } from "../../base/json.ts";
 import { LEGACY_REVISIONS, META, STATELESS_REVISION } from "../../base/mcp-revisions.ts";
@@ -12,7 +12,7 @@ export type EraHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 export interface Era {
   readonly stateless: boolean;
-  /** Why the message is refused with 400, before its method is looked at. */
+  /** Answered with 400, before the method is looked up. */
   readonly refused: RpcError | undefined;
 }
 
@@ -48,14 +48,14 @@ export function readEra(message: JsonValue, headers: EraHeaders): Era {
   return id === undefined ? STATELESS : requiredHeaders(method, params, headers);
 }
 
-/** Revisions up to 2025-11-25 ask for 400 when the header names one that nobody knows. */
+/** Revisions up to 2025-11-25 require 400 when the header names an unknown one. */
 function legacyEra(method: JsonValue | undefined, named: string | undefined): Era {
   if (named === undefined || method === "initialize" || LEGACY_REVISIONS.includes(named)) return LEGACY;
   const message = `Unsupported protocol version: ${named}. Supported: ${LEGACY_REVISIONS.join(", ")}.`;
   return { stateless: false, refused: { code: RPC.server, message } };
 }
 
-/** What a request names in its params, `Mcp-Name` repeats. */
+/** The param that `Mcp-Name` repeats, by method. */
 const NAMED_BY: ReadonlyMap<JsonValue | undefined, string> = new Map([
   ["tools/call", "name"],
   ["prompts/get", "name"],
@@ -80,7 +80,7 @@ function requiredHeaders(
 
 const WRAPPED = /^=\?base64\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)\?=$/;
 
-/** What is no plain header text comes as `=?base64?…?=`; undefined when that is broken. */
+/** Values that are not plain header text are sent as `=?base64?…?=`; undefined when that is malformed. */
 function decoded(header: string): string | undefined {
   if (!header.startsWith("=?base64?") || !header.endsWith("?=")) return header;
   const text = WRAPPED.exec(header)?.[1];

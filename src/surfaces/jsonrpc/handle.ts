@@ -1,7 +1,4 @@
-/**
- * From the bytes of one POST to a status and a body: parsing, batches, notifications, and the HTTP statuses of both eras.
- * Knows no socket and no tool.
- */
+/** Turns the bytes of one POST into a status and a body: parsing, batches, notifications, HTTP statuses of both eras. */
 
 import { isUtf8 } from "node:buffer";
 import { isJsonObject, type JsonMap } from "../../base/json.ts";
@@ -18,21 +15,21 @@ export interface RpcIncoming {
   /** undefined: no body. */
   readonly bytes: Buffer | undefined;
   readonly headers: EraHeaders;
-  /** Takes notifications that come before the answer; undefined when the client takes no event stream. */
+  /** Sends a notification before the response; undefined when the client does not accept an event stream. */
   readonly notify: ((notification: JsonMap) => void) | undefined;
-  /** Hears of what the server has thrown, which is a bug; the client is told nothing of it but -32603. */
+  /** Told what the server has thrown, which is a bug; the client gets -32603. */
   readonly thrown: (cause: unknown) => void;
-  /** Absent: requests cannot be withdrawn, and no session has an id. */
+  /** Absent: requests cannot be cancelled, and sessions have no id. */
   readonly session: RpcSession | undefined;
 }
 
 export interface RpcReply {
   readonly status: number;
-  /** undefined: nothing, as to a notification. */
+  /** undefined: none, as for a notification. */
   readonly body: JsonMap | readonly JsonMap[] | undefined;
-  /** The client has withdrawn the request: it must not be sent a response where there is another way to end. */
+  /** The client has cancelled the request: no response is sent where the stream can end without one. */
   readonly isCancelled?: boolean;
-  /** Sent as `X-Error-Code`: of an error that is the whole answer. */
+  /** Sent as `X-Error-Code` when the response is one error. */
   readonly errorCode?: string | undefined;
   /** Sent as `Mcp-Session-Id`. */
   readonly sessionId?: string;
@@ -54,8 +51,8 @@ export function handleRpc<Caller>(
 }
 
 /**
- * One message after the other: revision 2025-03-26 had batches, the stateless one has none. All are looked at before the
- * first is done, so that no refusal hides the answers of what has been.
+ * Runs one message after the other: revision 2025-03-26 had batches, the stateless one has none. All are checked before the
+ * first one runs, so that a refusal does not hide the results of messages that ran.
  */
 async function handleBatch<Caller>(
   server: McpServer<Caller>,
@@ -93,13 +90,13 @@ function handleOne<Caller>(
   }
   const { method } = message;
   if (typeof method !== "string") {
-    // A client's answer to a question of the server's; none is ever asked.
+    // A response to a request of the server, which never sends any.
     if (method === undefined && ("result" in message || "error" in message))
       return accepted(incoming.headers);
     return failure(era.stateless ? 400 : 200, id, invalidRequest(message));
   }
   if (era.refused !== undefined) return failure(400, id, era.refused);
-  // Nothing is done without somebody to tell of it: a notification that asks for more than MCP's own is dropped.
+  // Notifications that MCP does not define are dropped.
   if (!("id" in message)) {
     if (method === "notifications/cancelled" && !era.stateless) cancel(incoming, message["params"]);
     return accepted(incoming.headers);
@@ -142,13 +139,13 @@ function cancel({ session }: RpcIncoming, params: JsonValue | undefined): void {
   if (typeof id === "string" || typeof id === "number") session?.requests.cancel(id);
 }
 
-/** HTTP's, of a protocol error in the stateless revision. */
+/** The HTTP status of a protocol error in the stateless revision. */
 function statusOf({ code }: RpcError): number {
   if (code === RPC.method) return 404;
   return code === RPC.missingCapability ? 400 : 200;
 }
 
-/** 202 to those who speak MCP's transport, 204 to all others (CONTRACT section 10). */
+/** 202 for clients of MCP's transport, 204 for others. */
 function accepted(headers: EraHeaders): RpcReply {
   const isTransport =
     headers["mcp-protocol-version"] !== undefined || headers["accept"]?.includes("text/event-stream");
@@ -183,7 +180,7 @@ function hasGoodId(message: JsonMap): boolean {
   return id === undefined || typeof id === "string" || typeof id === "number";
 }
 
-/** What an answer names: null where the request's own is missing or of no use. */
+/** The id of the response: null where the request's is missing or invalid. */
 function idOf(message: JsonValue): string | number | null {
   const id = isJsonObject(message) ? message["id"] : undefined;
   return typeof id === "string" || typeof id === "number" ? id : null;

@@ -1,7 +1,4 @@
-/**
- * JSON-RPC over HTTP: how an answer goes out: as JSON, or as an event stream once
- * there is progress to tell of. What the messages mean is in jsonrpc-handle.ts.
- */
+/** JSON-RPC over HTTP: responses are sent as JSON, or as an event stream once there is progress to report. */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JsonMap } from "../../base/json.ts";
@@ -19,21 +16,21 @@ export interface RpcExchange<Caller> {
   readonly res: ServerResponse;
   /** Of the body; undefined when there was none. */
   readonly bytes: Buffer | undefined;
-  /** Of every answer; asked when its head goes out. */
+  /** Of the response; called when its head is sent. */
   readonly headers: () => FlatHeaders;
-  /** Absent: requests cannot be withdrawn, and no session has an id. */
+  /** Absent: requests cannot be cancelled, and sessions have no id. */
   readonly session?: RpcSession;
-  /** Runs once, when the answer is out, with its status. `thrown`: a bug of the server, for the log. */
+  /** Called once, when the response has been sent. `thrown`: a bug of the server, for the log. */
   readonly done: (status: number, thrown?: unknown) => void;
 }
 
-/** Answers one POST whose caller is let in. */
+/** Answers one POST of an admitted caller. */
 export function serveRpc<Caller>(exchange: RpcExchange<Caller>): void {
   const { server, caller, req, res, bytes, headers, session } = exchange;
   const takesEvents = req.headers.accept?.includes("text/event-stream") === true;
   const stream = takesEvents ? new EventStream(res, headers) : undefined;
   const notify = (notification: JsonMap): void => {
-    // Progress that a slow client has no room for is left out: the next report says more.
+    // Progress is dropped while the client is slow: the next report supersedes it.
     if (!res.writableNeedDrain && !res.writableEnded && !res.destroyed) stream?.write(event(notification));
   };
   let cause: unknown;
@@ -53,7 +50,7 @@ export function serveRpc<Caller>(exchange: RpcExchange<Caller>): void {
 
 const INTERNAL: RpcReply = failure(200, null, { code: RPC.internal, message: "Internal error." });
 
-/** Sends the reply, or says that it could not be written, and tells the surface, once. */
+/** Sends the reply, or -32603 if it cannot be written, and calls `done` once. */
 function answer<Caller>(
   exchange: RpcExchange<Caller>,
   stream: EventStream | undefined,
@@ -82,7 +79,7 @@ function send<Caller>(
     res.writeHead(reply.status, [...headers()]);
     res.end();
   } else if (reply.isCancelled === true && stream !== undefined) {
-    // Opens it where nothing was written yet.
+    // Sends the head if nothing has been written yet.
     stream.write("");
     stream.end();
   } else if (stream?.open) {

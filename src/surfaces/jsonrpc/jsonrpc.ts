@@ -1,25 +1,22 @@
 /**
- * JSON-RPC 2.0 as MCP servers of tools speak it (CONTRACT section 10): the words that the MCP bridge and the control
- * plane share. No socket and no protocol here.
- *
- * A surface makes one McpServer, refuses foreign pages with `refusedOrigin` (http/origin-check), lets the caller in, reads the body's bytes
- * and hands all of it to `serveRpc` (jsonrpc-http.ts). Eras, envelopes, methods and batches are dealt with below that:
- * http → handle → era, methods.
+ * Types of JSON-RPC 2.0 and MCP servers with tools, which the MCP bridge and the control plane share. A surface defines one
+ * McpServer, admits the caller, reads the body and calls `serveRpc` (http.ts); handle.ts has batches and statuses, era.ts
+ * revisions, methods.ts the methods.
  */
 import type { JsonMap } from "../../base/json.ts";
 import type { JsonValue } from "../../plugin/chat.ts";
 import type { MaybePromise } from "../../plugin/index.ts";
 
-/** What a surface offers. One for all its calls; `Caller` is whatever it wants to know of who asks. */
+/** What a surface offers, for all its calls. `Caller` is the surface's type for a caller. */
 export interface McpServer<Caller> {
   readonly identity: { readonly name: string; readonly title: string; readonly version: string };
-  /** Told to clients when they begin. Default: nothing. */
+  /** Sent to clients by `initialize` and `server/discover`. Default: none. */
   readonly instructions?: string;
-  /** In an order that does not change while the tools do not. */
+  /** In a stable order. */
   tools(caller: Caller): MaybePromise<readonly McpTool[]>;
-  /** Runs one tool. An unknown name is its to refuse, with `invalidParams`. A throw is answered -32603. */
+  /** Runs one tool; refuses an unknown name with `invalidParams`. A throw is answered -32603. */
   call(caller: Caller, call: ToolInvocation): MaybePromise<RpcOutcome>;
-  /** The client has withdrawn the request that the caller's latest `tools` or `call` belongs to. Absent: it runs to its end. */
+  /** The client has cancelled the request of the caller's latest `tools` or `call`. Absent: it runs to its end. */
   cancel?(caller: Caller): void;
   /** Its tools send log messages. Default: false. */
   readonly logs?: boolean;
@@ -39,11 +36,11 @@ export interface McpTool {
 
 export interface ToolInvocation {
   readonly name: string;
-  /** {} when the client sends none. Not checked against the tool's schema. */
+  /** Default: {}. Not checked against the tool's schema. */
   readonly args: JsonMap;
-  /** Undefined when the client wants none, or takes no event stream. */
+  /** undefined: the client does not request progress, or accepts no event stream. */
   readonly progress: ((progress: Progress) => void) | undefined;
-  /** Undefined when the client takes no event stream, or wants no log messages. */
+  /** undefined: the client accepts no event stream, or requests no log messages. */
   readonly log: ((message: LogMessage) => void) | undefined;
   /** The least severe messages that `log` passes; undefined: all. */
   readonly logLevel: string | undefined;
@@ -62,7 +59,7 @@ export const LOG_LEVELS: readonly string[] = [
 ];
 
 export interface Progress {
-  /** Grows with every report. */
+  /** Increases with every report. */
   readonly progress: number;
   readonly total?: number;
   readonly message?: string;
@@ -75,11 +72,11 @@ export interface RpcError {
   readonly code: number;
   readonly message: string;
   readonly data?: JsonValue;
-  /** Of the error catalogue, for `X-Error-Code`. Default: as RPC_ERROR_CODES names `code`. */
+  /** Of the error catalog, for `X-Error-Code`. Default: RPC_ERROR_CODES of `code`. */
   readonly errorCode?: string;
 }
 
-/** The specification's table, three codes of MCP's stateless revision, and the usual one of a withdrawn request. */
+/** The specification's table, three codes of MCP's stateless revision, and the usual one of a cancelled request. */
 export const RPC = {
   parse: -32700,
   request: -32600,
@@ -93,7 +90,7 @@ export const RPC = {
   cancelled: -32800,
 } as const;
 
-/** What `X-Error-Code` says of an error of the protocol itself. */
+/** `X-Error-Code` of protocol errors. */
 export const RPC_ERROR_CODES: Readonly<Record<number, string>> = {
   [RPC.parse]: "malformed_json",
   [RPC.request]: "invalid_request",
@@ -105,12 +102,12 @@ export const RPC_ERROR_CODES: Readonly<Record<number, string>> = {
   [RPC.unsupportedVersion]: "unsupported_version",
 };
 
-/** The usual refusal: of arguments, unknown names and business rules. */
+/** Refuses arguments, unknown names and violations of business rules. */
 export function invalidParams(message: string): { readonly error: RpcError } {
   return { error: { code: RPC.params, message } };
 }
 
-/** Structured content, and the same JSON as text for clients that know none (CONTRACT section 10). */
+/** Structured content, and the same JSON as text for clients without support for it. */
 export function structured(content: JsonMap): { readonly result: JsonMap } {
   return {
     result: { content: [{ type: "text", text: JSON.stringify(content) }], structuredContent: content },

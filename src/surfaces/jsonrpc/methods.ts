@@ -1,4 +1,4 @@
-/** The methods of an MCP server that offers tools and nothing else, in both eras. */
+/** The methods of an MCP server that has tools only, in both eras. */
 import { isJsonObject, type JsonMap } from "../../base/json.ts";
 import { LEGACY_REVISIONS, META, STATELESS_REVISION } from "../../base/mcp-revisions.ts";
 import type { JsonValue } from "../../plugin/chat.ts";
@@ -26,7 +26,7 @@ export interface MethodCall {
 /** Tools on one page of `tools/list`; most clients read one page. */
 const TOOLS_PER_PAGE = 500;
 
-/** What may be kept of a list, and by whom: tools differ from token to token and change with the configuration. */
+/** Lists must not be cached: tools differ by token and change with the configuration. */
 const NOT_CACHED: JsonMap = { ttlMs: 0, cacheScope: "private" };
 
 export function callMethod<Caller>(
@@ -60,7 +60,7 @@ export function callMethod<Caller>(
 const LEGACY_METHODS = ["initialize", "ping", "tools/list", "tools/call"];
 const STATELESS_METHODS = ["server/discover", "tools/list", "tools/call"];
 
-/** The client's revision when it is known, else the newest: the client decides whether it can go on. */
+/** The client's revision when it is known, else the newest: the client decides whether to continue. */
 function initialize<Caller>(server: McpServer<Caller>, params: JsonMap): RpcOutcome {
   const { identity, instructions } = server;
   const { protocolVersion } = params;
@@ -124,7 +124,7 @@ function callTool<Caller>(
   if (typeof name !== "string") return invalidParams("'name' must be a string.");
   if (!isJsonObject(args)) return invalidParams("'arguments' must be an object.");
   const about: JsonMap = isJsonObject(meta) ? meta : {};
-  // The stateless revision sends log messages only to those who ask for them in the request.
+  // The stateless revision sends log messages only when the request asks for them.
   const level = stateless ? about[META.logLevel] : requests?.logLevel;
   if (stateless && level !== undefined && !LOG_LEVELS.includes(String(level)))
     return invalidParams(`'_meta["${META.logLevel}"]' must be one of ${LOG_LEVELS.join(", ")}.`);
@@ -158,7 +158,7 @@ function reporter(token: JsonValue | undefined, notify: MethodCall["notify"]): T
     });
 }
 
-/** The stateless revision says of every result whether it is whole, and whose it is. */
+/** Every result of the stateless revision says whether it is complete, and names the server. */
 function completed<Caller>({ identity }: McpServer<Caller>, outcome: RpcOutcome): RpcOutcome {
   if ("error" in outcome) return outcome;
   const { _meta: meta, ...rest } = outcome.result;
@@ -171,7 +171,7 @@ function completed<Caller>({ identity }: McpServer<Caller>, outcome: RpcOutcome)
   };
 }
 
-/** Keys that are undefined are no JSON. */
+/** Without undefined keys, which JSON does not have. */
 function shown({ name, title, description, inputSchema, outputSchema, annotations }: McpTool): JsonMap {
   return {
     name,

@@ -1,6 +1,6 @@
 /**
- * The requests that are being answered, so that `notifications/cancelled` of the revisions up to 2025-11-25 finds the one it
- * names. It arrives in a POST of its own, so requests are kept by who sent them. Knows no tool and no socket.
+ * Running requests by client and id, so that `notifications/cancelled` of the revisions up to 2025-11-25 finds the request:
+ * it arrives in a separate POST.
  */
 
 type RequestId = string | number;
@@ -14,7 +14,7 @@ export class RunningRequests {
   readonly #running = new Map<string, Set<() => void>>();
   readonly #levels = new Map<string, string>();
 
-  /** What one client may see of it. `caller`: who was authenticated; `sessionId`: what it sent as `Mcp-Session-Id`. */
+  /** The requests of one client. `caller`: the authenticated one; `sessionId`: its `Mcp-Session-Id`. */
   of(caller: string, sessionId: string | string[] | undefined): ClientRequests {
     const isNamed = typeof sessionId === "string" && SESSION_ID.test(sessionId);
     const client = JSON.stringify([caller, isNamed ? sessionId : ""]);
@@ -37,7 +37,7 @@ export class RunningRequests {
     };
   }
 
-  /** Of two requests with one name nobody can say which is meant: both continue. */
+  /** Two requests with the same id are ambiguous: both continue. */
   #cancel(key: string): void {
     const running = this.#running.get(key);
     if (running?.size !== 1) return;
@@ -52,19 +52,19 @@ export class RunningRequests {
   }
 }
 
-/** Of a surface whose requests can take long enough to be withdrawn. */
+/** For surfaces whose requests can be cancelled. */
 export interface RpcSession {
   readonly requests: ClientRequests;
-  /** Makes an id for a client that begins a session. */
+  /** A session id for a client that sends `initialize`. */
   readonly newId: () => string;
 }
 
 export interface ClientRequests {
-  /** Registers a request until the returned function is called. `cancel` runs when the client withdraws it. */
+  /** Registers a request until the returned function is called. `cancel` is called when the client cancels it. */
   begin(id: RequestId, cancel: () => void): () => void;
-  /** The client withdraws the request of this id. Without effect when there is none, as when its answer is on its way. */
+  /** Cancels the request of this id; no effect when there is none. */
   cancel(id: RequestId): void;
-  /** What the client has set by `logging/setLevel`. */
+  /** As set by `logging/setLevel`. */
   readonly logLevel: string | undefined;
   setLogLevel(level: string): void;
 }

@@ -1,6 +1,6 @@
 /**
- * The calls of one POST to the MCP bridge. Mostly one, the request's own; a batch may ask for several tools, and each has
- * its whole chain, so each is a call of its own. Knows no tool.
+ * The calls of one POST to the MCP bridge. Usually there is one; a batch may call several tools, and each of them runs its
+ * whole chain, so each is a call. Knows no tool.
  */
 import type { CompiledProject, FinishStep, RequestStep } from "../../compile/model.ts";
 import type { FlatHeaders } from "../../http/respond.ts";
@@ -21,14 +21,14 @@ import type { RequestContext } from "../request-context.ts";
 export class McpCalls {
   readonly context: RequestContext;
   readonly project: CompiledProject;
-  /** Calls that have not ended, and the POST itself: the configuration is theirs until the last is done. */
+  /** Calls that have not ended, plus the POST: they hold the generation until the last one ends. */
   #holds = 1;
   #isFirst = true;
-  /** The one that `next` gave last. */
+  /** The latest one of `next`. */
   #current: Call;
-  /** The client has withdrawn a request, and still waits for the others of its batch. */
-  #isWithdrawn = false;
-  /** Told when the client is gone or the time is up. */
+  /** The client has cancelled one request of its batch and waits for the others. */
+  #isCancelled = false;
+  /** Called when the client is disconnected or the time is up. */
   #onCancelled: (() => void) | undefined;
 
   constructor(context: RequestContext, project: CompiledProject) {
@@ -40,10 +40,10 @@ export class McpCalls {
     context.res.once("close", () => this.stop());
   }
 
-  /** The next call, authenticated like the first. Whoever takes it ends it. */
+  /** The next call, authenticated like the first. The caller ends it. */
   next(): MaybePromise<Call | GatewayError> {
     const { context } = this;
-    const isLate = context.call.cancelled !== undefined && !this.#isWithdrawn;
+    const isLate = context.call.cancelled !== undefined && !this.#isCancelled;
     if (context.res.destroyed || isLate) return context.cancellation();
     if (this.#isFirst && !context.call.ended) {
       this.#isFirst = false;
@@ -55,7 +55,7 @@ export class McpCalls {
     const outcome = runRequest(call, [...authenticate, ...this.project.authenticate]);
     return andThen(outcome, (settled) => {
       if (settled === undefined) return call;
-      // An answer makes no sense before there is a question.
+      // A stage cannot answer a request that has not been read.
       return this.refuse(call, isGatewayError(settled) ? settled : reject("internal", {}));
     });
   }
@@ -66,19 +66,19 @@ export class McpCalls {
     return windows === undefined ? [] : rateHeaders(this.#current, windows);
   }
 
-  /** Lets a call that is to be passed on through its chain; what refuses it. Nothing is spent on it. */
+  /** Runs the chain of a call that is passed on to a server; returns the refusal. Such calls cost nothing. */
   allow(call: Call, steps: readonly RequestStep[]): MaybePromise<GatewayError | undefined> {
     return andThen(runRequest(call, steps), (outcome) =>
-      // What was held to see whether the token may go on is given back.
+      // The reservation that checked the token's cap is released.
       andThen(closeMoney(call, undefined), () => {
         if (call.cancelled !== undefined) return this.context.cancellation(call);
-        // An answer of a stage is a chat's; nothing here can give it.
+        // A result of a stage is a chat result, which a tool of a server cannot have.
         return outcome === undefined || isGatewayError(outcome) ? outcome : reject("internal", {});
       }),
     );
   }
 
-  /** Ends a call that no endpoint's chain will end, with a refusal. `steps`: default those of every call. */
+  /** Ends a call without an endpoint's chain, with a refusal. `steps`: by default those of every call. */
   refuse(call: Call, error: GatewayError, steps?: readonly FinishStep[]): GatewayError {
     const isGone = call.cancelled === "client_gone";
     const outcome = isGone ? "client_gone" : error.status < 500 ? "refused" : "failed";
@@ -87,12 +87,12 @@ export class McpCalls {
     return error;
   }
 
-  /** Ends a call that no endpoint's chain will end, well. */
+  /** Ends a call without an endpoint's chain, successfully. */
   finish(call: Call, steps: readonly FinishStep[]): void {
     this.#close(call, steps, { outcome: "done", status: 200, error: undefined });
   }
 
-  /** `work`, or what `late` makes of the refusal when the client leaves or the call's time is up before. */
+  /** `work`, or the result of `late` when the call is cancelled first. */
   orCancelled<T>(call: Call, work: MaybePromise<T>, late: (error: GatewayError) => T): MaybePromise<T> {
     if (!isPromise(work)) return work;
     return new Promise((resolve, fail) => {
@@ -104,21 +104,21 @@ export class McpCalls {
     });
   }
 
-  /** The client withdraws the request that the current call belongs to. */
+  /** The client cancels the request that the current call belongs to. */
   cancel(): void {
-    this.#isWithdrawn = true;
+    this.#isCancelled = true;
     this.#current.cancel("client_gone");
     this.stop();
   }
 
-  /** Nobody waits for the answer any more, or it has taken too long: whoever is at work on it is let go. */
+  /** Told when a call is cancelled: stops waiting for its result. */
   stop(): void {
     const onCancelled = this.#onCancelled;
     this.#onCancelled = undefined;
     onCancelled?.();
   }
 
-  /** The answer is out. */
+  /** The response has been sent. */
   end(status: number): void {
     this.context.end(this.context.call.cancelled === "client_gone" ? 499 : status, undefined);
     this.#drop();

@@ -1,6 +1,6 @@
 /**
- * The tools of a project's MCP bridge: endpoints, whose calls run their whole chain, and those of upstream servers,
- * whose calls are passed on. What their answers and refusals look like to a client of MCP is decided here.
+ * The tools of a project's MCP bridge: endpoints, whose calls run their whole chain, and tools of upstream servers, whose
+ * calls are passed on; and how their results and refusals are written in MCP.
  */
 import { isJsonObject, type JsonMap } from "../../base/json.ts";
 import type { CompiledEndpoint, EndpointTool, McpOffer, OfferedServer } from "../../compile/model.ts";
@@ -31,12 +31,12 @@ import {
 } from "../jsonrpc/jsonrpc.ts";
 import type { McpCalls } from "./calls.ts";
 
-/** A model that is still at work says so this often to a client that wants progress. */
+/** Interval of progress notifications while a model is working. */
 const PROGRESS_MS = 5000;
 
 const TOOL_NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
-/** Endpoints in the order of the config, then the servers' tools. */
+/** Endpoints in the order of the configuration, then the servers' tools. */
 export function offeredTools(offer: McpOffer, calls: McpCalls): MaybePromise<readonly McpTool[]> {
   const { endpoints } = calls.project;
   const own: readonly McpTool[] = [...offer.tools.values()]
@@ -60,7 +60,7 @@ export function callTool(offer: McpOffer, calls: McpCalls, asked: ToolInvocation
   );
 }
 
-/** How the tool of this name is run; undefined when there is none. */
+/** The function that runs the tool; undefined when there is none. */
 function toolNamed(
   { tools, servers }: McpOffer,
   { project }: McpCalls,
@@ -70,7 +70,7 @@ function toolNamed(
   const endpoint = project.endpoints.get(name);
   if (tool !== undefined && endpoint?.isActive === true)
     return (run) => callEndpoint(endpoint, new ToolReply(tool.structure), run);
-  // Of `a` and `a__b`, a name that begins with both is of the longer one.
+  // The longest matching prefix: of `a__` and `a__b__`, the second.
   const server = servers
     .filter(({ prefix }) => name.startsWith(prefix))
     .sort((one, other) => other.prefix.length - one.prefix.length)[0];
@@ -84,7 +84,7 @@ interface ToolRun {
   readonly asked: ToolInvocation;
 }
 
-/** The arguments are the body that a chat call would have. */
+/** The arguments have the format of a chat request's body. */
 function callEndpoint(endpoint: CompiledEndpoint, reply: ToolReply, run: ToolRun): MaybePromise<RpcOutcome> {
   const { calls, call, asked } = run;
   call.endpoint = endpoint.ref;
@@ -110,7 +110,7 @@ function waitFor(reply: ToolReply, { calls, call, asked }: ToolRun): MaybePromis
   });
 }
 
-/** Reports the seconds that have passed, since nobody knows how many are to come. Returns the way to end it. */
+/** Reports elapsed seconds; returns the function that stops it. */
 function stillAtWork(clock: Clock, progress: (progress: Progress) => void): () => void {
   let seconds = 0;
   let timer: Timer | undefined;
@@ -140,7 +140,7 @@ class ToolReply implements Reply {
     this.#settle({ error: rpcError(error) });
   }
 
-  /** Only calls that asked for events are streamed. */
+  /** Not called: the calls of tools are not streamed. */
   events(): EventWriter {
     throw new Error("a tool's answer is not streamed");
   }
@@ -160,7 +160,7 @@ function toolResult(x: Call, result: ChatResult, structure: EndpointTool["struct
     result: {
       content: [{ type: "text", text: content }],
       ...(structured === undefined ? {} : { structuredContent: structured }),
-      // Filtered, refused or malformed: the provider gave an answer, and it is none to rely on.
+      // Filtered, refused or malformed: the provider's response cannot be relied on.
       ...(finishReason === "error" ? { isError: true } : {}),
       _meta: {
         request_id: x.requestId,
@@ -170,7 +170,7 @@ function toolResult(x: Call, result: ChatResult, structure: EndpointTool["struct
   };
 }
 
-/** null: the answer was changed after it had been checked, and is no such JSON any more. */
+/** null: the content was changed after it was checked and is no longer valid JSON of this form. */
 function structuredContent(content: string, structure: EndpointTool["structure"]): JsonMap | null {
   if (structure === "wrapped text") return { result: content };
   const value = parseValue(content) as JsonValue | undefined; // JSON has no other values
@@ -179,7 +179,7 @@ function structuredContent(content: string, structure: EndpointTool["structure"]
   return isJsonObject(value) ? value : null;
 }
 
-/** Nothing of the arguments is read here; limits on the token hold all the same. */
+/** The arguments are not interpreted; limits of the token apply. */
 function callServer(server: OfferedServer, run: ToolRun): MaybePromise<RpcOutcome> {
   const { calls, call, asked } = run;
   const { prefix, client, chain } = server;

@@ -1,6 +1,6 @@
 /**
- * Writes answers in OpenAI's format. Of an upstream that speaks it everything stays as it came but what a hook changed,
- * what no hook could judge where some do, and what its server leaves out that OpenAI's schema wants.
+ * Writes responses in OpenAI's format. A response of an upstream in that format is kept unchanged, except for what a hook
+ * changed, for what guardrails cannot judge where there are some, and for members that OpenAI's schema requires.
  */
 import { type ClosingAnswer, toolCallsJson } from "../../pipeline/reply.ts";
 import type { Alternative, JsonObject, NativeAnswer } from "../../plugin/chat.ts";
@@ -11,7 +11,7 @@ import { isTier, wholeLogprobs } from "../../provider-kit/openai-chat/repaired-e
 export interface CompletionBody {
   readonly result: ChatResult;
   readonly usage: Usage;
-  /** Hooks watch the answer: what they cannot judge (thoughts, sound) is left out. */
+  /** Hooks check the response: members that they cannot judge (reasoning, audio) are left out. */
   readonly guarded: boolean;
   /** Unix seconds. */
   readonly created: number;
@@ -21,13 +21,13 @@ export interface CompletionBody {
 export function completionOf({ result, usage, guarded, created }: CompletionBody): JsonObject {
   const { native } = result;
   const from = native?.json ?? {};
-  const asItCame = native !== undefined && isUntouched(native, result);
+  const unchanged = native !== undefined && isUntouched(native, result);
   const choices = [result, ...(result.alternatives ?? [])].map((said, n) => {
-    const came = asItCame ? asObjects(from["choices"])[n] : undefined;
-    return came === undefined ? choiceOf(said, n) : choiceAsItCame(came, said, { n, guarded });
+    const came = unchanged ? asObjects(from["choices"])[n] : undefined;
+    return came === undefined ? choiceOf(said, n) : upstreamChoice(came, said, { n, guarded });
   });
   return {
-    ...sound(from),
+    ...valid(from),
     id: result.id,
     object: "chat.completion",
     created: Number.isSafeInteger(from["created"]) ? from["created"] : created,
@@ -49,13 +49,13 @@ function choiceOf(said: Alternative, index: number): JsonObject {
     refusal: null,
     ...(calls.length > 0 && { tool_calls: parseJson(toolCallsJson(calls)) }),
   };
-  return { index, message, logprobs: null, finish_reason: wordOf(said.finishReason) };
+  return { index, message, logprobs: null, finish_reason: finishReasonOf(said.finishReason) };
 }
 
-/** What hooks have seen of a message. */
+/** Members of a message that hooks have judged. */
 const JUDGED = ["role", "content", "refusal", "tool_calls", "function_call"];
 
-function choiceAsItCame(
+function upstreamChoice(
   came: JsonObject,
   said: Alternative,
   { n, guarded }: { readonly n: number; readonly guarded: boolean },
@@ -67,7 +67,7 @@ function choiceAsItCame(
   const kept = {
     ...rest,
     role: "assistant",
-    // Compatible servers may answer in parts, or leave the content of a tool call out.
+    // Compatible servers may send parts, or no content with a tool call.
     content:
       typeof content === "string" || content === null ? content : asObject(own["message"])?.["content"],
     refusal: typeof refusal === "string" ? refusal : null,
@@ -80,11 +80,11 @@ function choiceAsItCame(
     index: Number.isSafeInteger(index) ? index : n,
     message: kept,
     logprobs: wholeLogprobs(logprobs) ?? null,
-    finish_reason: finishWord(came["finish_reason"], said),
+    finish_reason: finishReasonFrom(came["finish_reason"], said),
   };
 }
 
-/** Calls as they came where each has what OpenAI gives it. */
+/** The upstream's tool calls if all are complete, else the decoded ones. */
 function callsIn(message: JsonObject, own: JsonObject): JsonObject {
   const calls = asObjects(message["tool_calls"]);
   const ours = asObject(own["message"])?.["tool_calls"];
@@ -106,13 +106,13 @@ const WORDS: ReadonlySet<unknown> = new Set([
   "function_call",
 ]);
 
-/** The provider's own word where it is one of OpenAI's, and no plain stop of an answer that calls tools. */
-function finishWord(came: unknown, said: Pick<Alternative, "finishReason">): unknown {
-  const own = wordOf(said.finishReason);
+/** The provider's finish reason if OpenAI defines it, except `stop` of a response that calls tools. */
+function finishReasonFrom(came: unknown, said: Pick<Alternative, "finishReason">): unknown {
+  const own = finishReasonOf(said.finishReason);
   return WORDS.has(came) && !(came === "stop" && own === "tool_calls") ? came : own;
 }
 
-function wordOf(reason: Alternative["finishReason"]): string {
+function finishReasonOf(reason: Alternative["finishReason"]): string {
   return reason === "error" ? "content_filter" : reason;
 }
 
@@ -138,7 +138,7 @@ function usageOf(came: unknown, usage: Usage): JsonObject {
   };
 }
 
-/** Details as they came; what is null in them was not counted. */
+/** Details of the upstream without null members. */
 function countsIn(details: JsonObject): JsonObject {
   const told = Object.entries(details).flatMap(([name, value]) => {
     const counts = asObject(value);
@@ -147,7 +147,7 @@ function countsIn(details: JsonObject): JsonObject {
   return Object.fromEntries(told);
 }
 
-/** The events that end a streamed answer: the finish reason, the usage where it was asked for, the end. */
+/** The events that end a streamed response: the finish reason, the usage if requested, `[DONE]`. */
 export function closingEvents(answer: ClosingAnswer, usageEvent: boolean): string {
   const { result, usage, head } = answer;
   const own = parseObject(`${head}]}`) ?? {};
@@ -158,20 +158,20 @@ export function closingEvents(answer: ClosingAnswer, usageEvent: boolean): strin
     index: 0,
     delta: {},
     ...came,
-    finish_reason: finishWord(came["finish_reason"], result),
+    finish_reason: finishReasonFrom(came["finish_reason"], result),
   };
-  const { usage: used, ...first } = sound(finish);
-  // OpenAI says null in every event but the last, where it is asked for.
+  const { usage: used, ...first } = valid(finish);
+  // OpenAI sends null in every event but the last when usage is requested.
   const beside = usageEvent && used === null ? { usage: null } : {};
   let events = eventOf({ ...own, ...first, choices: [choice], ...beside });
   if (usageEvent) {
-    const last = { ...own, ...sound(told), choices: [] };
+    const last = { ...own, ...valid(told), choices: [] };
     events += eventOf({ ...last, usage: usageOf(told["usage"], usage) });
   }
   return `${events}data: [DONE]\n\n`;
 }
 
-/** A whole answer as the events of a stream: for several choices, which are asked for whole. */
+/** A complete response as the events of a stream: several choices are requested unstreamed. */
 export function wholeAsEvents(answer: CompletionBody, usageEvent: boolean): string {
   const { choices, usage, ...completion } = completionOf(answer);
   const head = { ...completion, object: "chat.completion.chunk" };
@@ -181,7 +181,7 @@ export function wholeAsEvents(answer: CompletionBody, usageEvent: boolean): stri
     const event = (delta: object, end: unknown = null): string =>
       eventOf({ ...head, choices: [{ index, delta, logprobs: null, finish_reason: end }] });
     events += eventOf({ ...head, choices: [{ index, delta: said, logprobs, finish_reason: null }] });
-    // One an event, as OpenAI has it: there are clients that read the first of a list and no other.
+    // One per event, as OpenAI does: some clients read only the first of a list.
     for (const [at, call] of asObjects(tool_calls).entries())
       events += event({ tool_calls: [{ index: at, ...call }] });
     events += event({}, finish_reason);
@@ -196,13 +196,13 @@ function eventOf(event: object): string {
 
 const NULL_BREAKS = ["id", "model", "system_fingerprint", "obfuscation", "metadata"];
 
-/** An answer or event without what OpenAI's schema refuses. */
-function sound(from: JsonObject): JsonObject {
+/** A response or event without members that OpenAI's schema rejects. */
+function valid(from: JsonObject): JsonObject {
   const { service_tier, ...others } = withoutNull(from, NULL_BREAKS);
   return service_tier !== undefined && isTier(service_tier) ? { ...others, service_tier } : others;
 }
 
-/** Members that OpenAI's schema knows, but not as null. */
+/** Removes members that must not be null. */
 function withoutNull(from: JsonObject, keys: readonly string[]): JsonObject {
   return Object.fromEntries(
     Object.entries(from).filter(([key, value]) => value !== null || !keys.includes(key)),

@@ -1,20 +1,20 @@
 /**
- * Reads a chat request in OpenAI's format: its messages, and what it asks for in the gateway's words. Members that only
- * OpenAI's format knows are kept as they are; whether a provider has a word for them, its adapter says.
+ * Parses a chat request in OpenAI's format into messages and options. Members that only OpenAI's format has are kept
+ * unchanged; the provider's wire format decides whether it supports them.
  */
 import { type JsonBody, refusedByShape } from "../../http/body.ts";
 import type { JsonObject, Tool, ToolChoice } from "../../plugin/chat.ts";
 import type { CallOptions, GatewayError, JsonSchema, Message } from "../../plugin/index.ts";
-import { areBeyond, type FieldFindings, Fields, kindOf } from "./fields.ts";
+import { areOpenAiOnly, type FieldFindings, Fields, kindOf } from "./fields.ts";
 import { readMessage } from "./messages.ts";
 
 export interface WrapperInput {
-  /** The alias that is asked. */
+  /** The requested alias. */
   readonly model: string;
   readonly messages: readonly Message[];
   readonly options: CallOptions;
   readonly stream: boolean;
-  /** A streamed answer ends with its usage. */
+  /** A streamed response ends with its usage. */
   readonly usageEvent: boolean;
 }
 
@@ -120,7 +120,7 @@ function readFormat(fields: Fields): Format {
   const type = format.choice("type", ["text", "json_object", "json_schema"]);
   if (type === undefined) format.wrong("type", "one of text, json_object, json_schema");
   const wanted = format.object("json_schema");
-  // Some servers take a schema of JSON mode, and clients send it.
+  // Some servers accept a schema with JSON mode.
   const schemaOfJson = type === "json_object" ? format.members("schema") : undefined;
   format.end();
   if (type === "json_object")
@@ -135,14 +135,14 @@ function readFormat(fields: Fields): Format {
   };
   const schema = wanted.members("schema");
   wanted.end();
-  // A name alone asks for JSON of any shape.
+  // Without a schema any JSON is valid.
   if (schema === undefined) return { json: true };
   return { responseSchema: schema, schemaDetails: { name: named.name, ...withoutUndefined(named) } };
 }
 
 interface ReadTools {
   readonly options: Pick<CallOptions, "tools" | "toolChoice">;
-  /** Where tools or choice are of a kind that only OpenAI has: both, as they came. */
+  /** Both, unchanged, where tools or choice are of a kind that only OpenAI has. */
   readonly passed: JsonObject;
   readonly characters: number;
 }
@@ -151,7 +151,7 @@ function readTools(fields: Fields): ReadTools {
   const given = fields.any("tools");
   const chosen = fields.any("tool_choice");
   const characters = charactersOf(given);
-  if (areBeyond(given) || isOfOpenAiChoice(chosen)) {
+  if (areOpenAiOnly(given) || isOfOpenAiChoice(chosen)) {
     const passed = { ...(given !== undefined && { tools: given }), tool_choice: chosen };
     return { options: {}, passed: withoutUndefined(passed), characters };
   }

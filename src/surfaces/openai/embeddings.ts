@@ -1,16 +1,16 @@
-/** Embeddings in OpenAI's format: the texts are messages of the call, so that limits and guardrails see each of them. */
+/** Embeddings in OpenAI's format. The texts are messages of the call, so limits and guardrails apply to each of them. */
 import { type JsonBody, refusedByShape } from "../../http/body.ts";
 import type { CallOptions, ChatResult, GatewayError, Message, Usage } from "../../plugin/index.ts";
 import { asObject, asObjects } from "../../provider-kit/index.ts";
 import { type FieldFindings, Fields } from "./fields.ts";
 
 export interface EmbeddingsInput {
-  /** The alias that is asked. */
+  /** The requested alias. */
   readonly model: string;
   /** One for each text. */
   readonly messages: readonly Message[];
   readonly options: CallOptions;
-  /** Vectors are wanted as the base64 of their 32-bit floats. */
+  /** The client requests vectors as base64 of 32-bit floats. */
   readonly base64: boolean;
 }
 
@@ -31,7 +31,7 @@ export function readEmbeddingsBody(body: JsonBody): EmbeddingsInput | GatewayErr
   if (findings.refusal !== undefined) return findings.refusal;
   const options: CallOptions = {
     embed: dimensions === undefined ? {} : { dimensions },
-    // Vectors cost nothing beyond what was read.
+    // Only input tokens are charged.
     maxOutputTokens: 0,
     ...(user !== undefined && { user }),
     ...(extra !== undefined && { extra }),
@@ -39,20 +39,20 @@ export function readEmbeddingsBody(body: JsonBody): EmbeddingsInput | GatewayErr
   return { model, messages: texts.map((content) => ({ role: "user", content })), options, base64 };
 }
 
-/** Numbers of tokens, which OpenAI takes too, no guardrail could read. */
+/** OpenAI accepts token numbers as well; guardrails could not read them, so they are refused. */
 function readTexts(fields: Fields): readonly string[] {
   const input = fields.any("input");
   const list: readonly unknown[] = Array.isArray(input) ? input : [input];
   const texts = list.filter((text) => typeof text === "string" && text !== "");
   if (texts.length === list.length && texts.length > 0 && texts.length <= TEXTS_MAX) {
-    // As the filter has seen.
+    // Checked by the filter.
     return texts as readonly string[];
   }
   fields.wrong("input", `a non-empty string, or an array of up to ${TEXTS_MAX} of them`);
   return [];
 }
 
-/** In OpenAI's format; of an upstream that speaks it everything stays as it came but where vectors are wanted as base64. */
+/** In OpenAI's format. A response of an upstream in that format is kept, except for vectors requested as base64. */
 export function embeddingsOf(result: ChatResult, usage: Usage, base64: boolean): string {
   const { embeddings = [], native } = result;
   const from = native?.json ?? {};

@@ -1,20 +1,20 @@
 /**
- * Reads the members of a client's JSON object one by one, and keeps the first that is wrong: what a reader returns then
- * is of no use and must not be. Null is what OpenAI's clients send for "not set".
+ * Reads the members of a client's JSON object one by one and records the first invalid one; what a reader has returned
+ * must not be used then. Null counts as "not set", since OpenAI's clients send it so.
  */
 import { isJsonObject } from "../../base/json.ts";
 import type { JsonObject } from "../../plugin/chat.ts";
 import type { GatewayError } from "../../plugin/index.ts";
 import { reject } from "../../plugin/index.ts";
 
-/** Of one body: the first member that is wrong. */
+/** The refusal of the first invalid member of a body. */
 export interface FieldFindings {
   refusal: GatewayError | undefined;
 }
 
 export class Fields {
   readonly #from: JsonObject;
-  /** Path of the object, with the dot behind it; "" for the body. */
+  /** Path of the object with a trailing dot; "" for the body. */
   readonly #at: string;
   readonly #findings: FieldFindings;
   readonly #read = new Set<string>();
@@ -36,7 +36,7 @@ export class Fields {
     return value === undefined || typeof value === "string" ? value : this.wrong(name, "a string");
   }
 
-  /** A text that says something, and must be there. */
+  /** A required, non-empty string. */
   required(name: string): string {
     const value = this.any(name);
     if (typeof value === "string" && value !== "") return value;
@@ -95,7 +95,7 @@ export class Fields {
     return entries;
   }
 
-  /** What is set and nobody has read; undefined: nothing. */
+  /** Members that are set and have not been read; undefined: none. */
   rest(): JsonObject | undefined {
     let rest: Record<string, unknown> | undefined;
     for (const name in this.#from) {
@@ -105,7 +105,7 @@ export class Fields {
     return rest;
   }
 
-  /** Refuses what is set and nobody has read: it could not be passed on. */
+  /** Refuses members that have not been read: they could not be passed on. */
   end(): void {
     for (const name in this.rest())
       this.#findings.refusal ??= reject("forbidden_field", { field: this.#at + name });
@@ -126,21 +126,21 @@ function isInteger(value: unknown): value is number {
 
 const OF_TOOL: ReadonlySet<string> = new Set([
   ...["type", "function", "id", "index"],
-  // A hint of Anthropic's clients, which is kept beside the tool.
+  // A hint of Anthropic's clients, which is kept with the tool.
   "cache_control",
 ]);
 const OF_FUNCTION: ReadonlySet<string> = new Set([
   ...["name", "description", "parameters", "strict"],
-  // OpenAI's SDKs add what they have parsed to the calls of an answer, and send it back with it.
+  // OpenAI's SDKs add the parsed arguments to tool calls and send them back.
   ...["arguments", "parsed_arguments"],
 ]);
 
-/** Of tools, or of calls of tools, some that the gateway has no words for: custom ones, or with members of others. */
-export function areBeyond(tools: unknown): boolean {
-  return Array.isArray(tools) && tools.some(isBeyond);
+/** Whether some tools or tool calls are custom, or have members that only OpenAI's format has. */
+export function areOpenAiOnly(tools: unknown): boolean {
+  return Array.isArray(tools) && tools.some(isOpenAiOnly);
 }
 
-function isBeyond(tool: unknown): boolean {
+function isOpenAiOnly(tool: unknown): boolean {
   if (!isJsonObject(tool)) return false;
   const { function: called } = tool;
   return (
@@ -153,7 +153,7 @@ function sets(from: JsonObject, known: ReadonlySet<string>): boolean {
   return Object.entries(from).some(([name, value]) => value !== null && !known.has(name));
 }
 
-/** The `type` of an object; "" where it has none. */
+/** The `type` of an object; "": none. */
 export function kindOf(value: unknown): string {
   const isTyped = typeof value === "object" && value !== null && "type" in value;
   return isTyped && typeof value.type === "string" ? value.type : "";

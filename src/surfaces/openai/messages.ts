@@ -1,15 +1,15 @@
-/** Reads the messages of a request in OpenAI's format. What a field may hold is said here, and nothing of providers. */
+/** Parses the messages of a request in OpenAI's format. Knows no provider. */
 import type { Content, JsonObject, ToolCall } from "../../plugin/chat.ts";
 import { readBase64Url } from "../../plugin/content.ts";
 import type { ContentPart, Message } from "../../plugin/index.ts";
 import { JSON_DEPTH_MAX, nestsTooDeep } from "../../provider-kit/wire/json.ts";
-import { areBeyond, type Fields } from "./fields.ts";
+import { areOpenAiOnly, type Fields } from "./fields.ts";
 
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"] as const;
-/** What a `name` may be, so that nothing is said in it. */
+/** Names that cannot carry text. */
 const NAME = /^[^\s<|\\/>]{1,64}$/;
 
-/** undefined: some message is wrong, and the findings say which. */
+/** undefined: the message is invalid, which the fields have recorded. */
 export function readMessage(fields: Fields): Message | undefined {
   const role = fields.choice("role", ROLES);
   if (role === undefined) return fields.wrong("role", `one of ${ROLES.join(", ")}`);
@@ -19,12 +19,12 @@ export function readMessage(fields: Fields): Message | undefined {
   const content = readContent(fields, role === "user" ? USER_PARTS : TEXT_PARTS);
   if (content === undefined) return fields.wrong("content", "a string or an array of parts");
   if (role === "function") {
-    // Nobody but OpenAI's format knows a tool's answer that names no call.
+    // Only OpenAI's format has tool results without a call id.
     return { role: "tool", content, extra: { ...fields.rest(), role, name: fields.required("name") } };
   }
   if (role !== "tool") {
     const extra = withName(name, fields.rest());
-    // What developers say is what the system says, under OpenAI's newer name.
+    // `developer` is OpenAI's newer name for `system`.
     return { role: role === "developer" ? "system" : role, content, ...(extra && { extra }) };
   }
   const toolCallId = fields.required("tool_call_id");
@@ -33,8 +33,8 @@ export function readMessage(fields: Fields): Message | undefined {
 }
 
 /**
- * Members that servers and SDKs add to an answer and that clients send back with it: `annotations` is OpenAI's own,
- * `parsed` of its SDKs, the others are LiteLLM's. No vendor reads them in a request, and strict ones refuse them.
+ * Members that servers and SDKs add to responses and clients send back: `annotations` is OpenAI's, `parsed` its SDKs', the
+ * others are LiteLLM's. No vendor reads them in a request, and strict ones refuse them.
  */
 const ECHOED = ["annotations", "parsed", "provider_specific_fields", "thinking_blocks"] as const;
 
@@ -43,7 +43,7 @@ function readAnswer(fields: Fields, name: string | undefined): Message | undefin
   const said = readContent(fields, ANSWER_PARTS);
   const refusal = fields.text("refusal") ?? "";
   const calls = fields.any("tool_calls");
-  const passed = areBeyond(calls) ? { tool_calls: calls } : undefined;
+  const passed = areOpenAiOnly(calls) ? { tool_calls: calls } : undefined;
   const toolCalls = passed === undefined ? fields.list("tool_calls", readToolCall) : undefined;
   const rest = fields.rest();
   const extra = withName(name, passed === undefined ? rest : { ...passed, ...rest });
@@ -77,7 +77,7 @@ function readToolCall(fields: Fields): ToolCall | undefined {
   const called = fields.object("function");
   if (called === undefined) return fields.wrong("function", "an object with name and arguments");
   const text = called.text("arguments") || "{}";
-  // Other vendors take the arguments as JSON, not as text.
+  // Other vendors take the arguments as JSON, not as a string.
   if (nestsTooDeep(text)) return called.wrong("arguments", `nested ${JSON_DEPTH_MAX} levels deep at most`);
   return { id, name: called.required("name"), arguments: text };
 }
@@ -97,7 +97,7 @@ const USER_PARTS: PartReaders = {
   file: readFile,
 };
 
-/** undefined: there is none, or it is wrong. */
+/** undefined: not set, or invalid. */
 function readContent(fields: Fields, readers: PartReaders): Content | undefined {
   const content = fields.any("content");
   if (content === undefined || typeof content === "string") return content;

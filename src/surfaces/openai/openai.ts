@@ -14,10 +14,9 @@ import type { RequestContext } from "../request-context.ts";
 import type { Route, SurfaceModule } from "../route.ts";
 import { closingEvents, completionOf, wholeAsEvents } from "./answer.ts";
 import { readWrapperBody, type WrapperInput } from "./body.ts";
-import { refusedCostly } from "./costly.ts";
 import { type EmbeddingsInput, embeddingsOf, readEmbeddingsBody } from "./embeddings.ts";
 import { errorBodyFor } from "./errors.ts";
-import { refusedUnjudgeable } from "./judgeable.ts";
+import { refusedCostly, refusedUnjudgeable } from "./refused-members.ts";
 
 const PROJECT = { surface: "wrapper", projectType: "ai_wrapper" } as const;
 

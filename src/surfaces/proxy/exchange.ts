@@ -1,6 +1,6 @@
 /**
- * One proxied call: signed where the endpoint has an OAuth connection, sent, and its answer passed back as it comes. Both
- * bodies stream, each held back by whoever is slower, so that a call costs the same memory whatever its size.
+ * One proxied call: authorized where the endpoint has an OAuth connection, sent, and its response streamed back. Both bodies
+ * have backpressure, so memory per call does not depend on their size.
  */
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { withoutAddress } from "../../base/without-address.ts";
@@ -23,18 +23,17 @@ import {
 } from "../../plugin/index.ts";
 import type { RequestContext } from "../request-context.ts";
 import { answerHeaders, requestHeaders, trailers } from "./headers.ts";
-import { handOver } from "./piece.ts";
-import { Upload } from "./upload.ts";
+import { handOver, Upload } from "./upload.ts";
 
 const CALL_STAGE = STAGES.indexOf("call");
 
-/** A client that still sends a body nobody wants has so long to read the answer before the connection goes. */
+/** A client that still sends a body has this long to read the response before the connection is closed. */
 const LINGER_MS = 1000;
 
-/** What Node writes as one (RFC 9112, section 4). An upstream may send more; it is a comment and can be left out. */
+/** What Node accepts (RFC 9112, section 4). Other reason phrases are left out. */
 const REASON_PHRASE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** May be sent again though nobody knows whether it came (RFC 9110, section 9.2.2). */
+/** May be sent again when it is unknown whether the first request arrived (RFC 9110, section 9.2.2). */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 
 export class ProxyExchange {
@@ -43,7 +42,7 @@ export class ProxyExchange {
   readonly #endpoint: CompiledProxy;
   readonly #path: string;
   readonly #upload: Upload;
-  /** The request under way. What an earlier one still says is not listened to. */
+  /** The current request. Events of an earlier one are ignored. */
   #out: ClientRequest | undefined;
   #accessToken: string | undefined;
   #isSecondToken = false;
@@ -65,12 +64,12 @@ export class ProxyExchange {
     context.call.finishSteps = endpoint.finish;
   }
 
-  /** Down the chain, then out. */
+  /** Runs the request hooks, then sends the request. */
   begin(): void {
     const { clock } = this.#call.rt;
     this.#timer = clock.after(this.#endpoint.timeoutMs, () => this.#call.cancel("timeout"));
     const outcome = runRequest(this.#call, this.#endpoint.request);
-    // Nothing is spent: what was held to see whether the token may go on is given back.
+    // Proxied calls cost nothing: the reservation that checked the token's cap is released.
     const released = andThen(outcome, (settled) => andThen(closeMoney(this.#call, undefined), () => settled));
     if (isPromise(released)) follow(this.#call, released, (settled) => this.#decided(settled));
     else this.#decided(released);
@@ -79,7 +78,7 @@ export class ProxyExchange {
   #decided(outcome: Outcome): void {
     if (this.#call.ended) return;
     if (isGatewayError(outcome)) this.refuse(outcome);
-    // An answer of a stage is a chat's; nothing here can give it.
+    // A result of a stage is a chat result, which this surface cannot send.
     else if (outcome !== undefined) this.refuse(reject("internal", {}));
     else this.#start();
   }
@@ -92,7 +91,7 @@ export class ProxyExchange {
     this.#end(error.status < 500 ? "refused" : "failed", error.status, error);
   }
 
-  /** The client is gone, the time is up, or the gateway stops. */
+  /** Told when the call is cancelled. */
   stop(): void {
     const { cancelled } = this.#call;
     if (cancelled === "client_gone") {
@@ -135,7 +134,7 @@ export class ProxyExchange {
     }
     this.#out = out;
     out.on("error", (error) => this.#guard(() => this.#broken(out, upstream, error)));
-    // Node says no more than that when an upstream changes the protocol unasked.
+    // The only event of Node when an upstream switches protocols unasked.
     out.on("close", () => {
       if (!this.#hasAnswered) this.#guard(() => this.#broken(out, upstream, new Error("closed")));
     });
@@ -152,7 +151,7 @@ export class ProxyExchange {
     });
   }
 
-  /** For callbacks of the network: what they throw must reach the call and not the process. */
+  /** For network callbacks: what they throw fails the call, not the process. */
   #guard(run: () => void): void {
     try {
       run();
@@ -161,12 +160,12 @@ export class ProxyExchange {
     }
   }
 
-  /** No answer, or no whole one. */
+  /** No response, or an incomplete one. */
   #broken(out: ClientRequest, upstream: URL, error: Error): void {
     if (this.#out !== out || this.#call.ended || this.#hasAnswered) return;
     const failure = this.#endpoint.way.failureOf(error);
     if ("blocked" in failure) return this.refuse(blocked(failure.blocked));
-    // A kept connection may be closed just when it is used again: that says nothing of the request.
+    // An idle connection may be closed just as it is reused, before the request arrives.
     const isStale = out.reusedSocket && failure.unreachable === "ECONNRESET" && !this.#isSecondConnection;
     if (isStale && IDEMPOTENT.has(this.#call.method)) {
       this.#isSecondConnection = true;
@@ -192,7 +191,7 @@ export class ProxyExchange {
     this.#pass(out, answer);
   }
 
-  /** The upstream takes our token no more: with another one, once. False: its answer stands. */
+  /** Retries once with a new token when the upstream rejects the current one. False: its response is passed on. */
   #refused(out: ClientRequest, answer: IncomingMessage): boolean {
     const { oauth } = this.#endpoint;
     if (oauth === undefined || this.#accessToken === undefined) return false;
@@ -208,7 +207,7 @@ export class ProxyExchange {
     return true;
   }
 
-  /** Hints may go on before the answer (RFC 9110, section 15.2); what a client cannot use does not. */
+  /** Passes interim responses on (RFC 9110, section 15.2). */
   #inform(status: number, link: string | string[] | undefined): void {
     const { req, res } = this.#context;
     if (this.#call.ended || this.#hasAnswered || req.httpVersion === "1.0") return;
@@ -217,12 +216,12 @@ export class ProxyExchange {
       try {
         res.writeEarlyHints({ link });
       } catch {
-        // Node knows fewer forms of links than there are; a hint may be lost.
+        // Node rejects some valid links; a hint may be lost.
       }
     }
   }
 
-  /** The answer, as it comes. */
+  /** Streams the response. */
   #pass(out: ClientRequest, answer: IncomingMessage): void {
     const { req, res } = this.#context;
     const { statusCode: status = 502, statusMessage = "" } = answer;
@@ -233,7 +232,7 @@ export class ProxyExchange {
     try {
       res.writeHead(status, reason, [...answerHeaders(answer, mayTrail, own), ...own]);
     } catch {
-      // Node keeps the reason phrase of a head that it has not written, and refuses the next head for it.
+      // Node keeps the reason phrase of the rejected head and would reject the next head for it.
       res.statusMessage = "";
       return this.#fail(reject("upstream_unreachable", {}, { detail: "no valid answer" }));
     }
@@ -241,7 +240,7 @@ export class ProxyExchange {
     setProbe(res, "none");
     this.#call.firstByteMs = this.#call.rt.clock.monotonicMs();
     let hasBegun = false;
-    // With the body's first piece, if that is here already.
+    // Together with the first chunk of the body if it is available.
     setImmediate(() => {
       if (!hasBegun && !res.writableEnded) res.flushHeaders();
     });
@@ -256,7 +255,7 @@ export class ProxyExchange {
     res.on("drain", () => answer.resume());
     answer.on("error", () => this.#cut("the upstream broke off"));
     answer.on("end", () => {
-      // A body that ends before its length is no answer (RFC 9112, section 8).
+      // A body shorter than its length is incomplete (RFC 9112, section 8).
       if (!answer.complete) return this.#cut("the upstream broke off");
       this.#guard(() => {
         const behind = mayTrail ? trailers(answer) : [];
@@ -285,7 +284,7 @@ export class ProxyExchange {
     this.refuse(error);
   }
 
-  /** The answer cannot be finished: the client must see that, so its connection is reset. */
+  /** Resets the connection, so that the client sees that the response is incomplete. */
   #cut(detail: string): void {
     if (this.#call.ended) return;
     this.#drop();
@@ -306,7 +305,7 @@ export class ProxyExchange {
   }
 }
 
-/** The log is told the address, the client what kind of address it is. */
+/** The log has the address, the client only its kind. */
 function blocked(refusal: string): GatewayError {
   return reject("ssrf_blocked", {}, { detail: withoutAddress(refusal), cause: refusal });
 }

@@ -1,9 +1,9 @@
 /**
- * Where on its upstream a proxied call goes: the endpoint's path with the rest of the client's path and its query behind
- * it. Nothing may lead out of the endpoint's path, however it is written; all else is left as it came.
+ * The upstream path of a proxied call: the endpoint's path, then the rest of the client's path and its query. Nothing may lead
+ * out of the endpoint's path, however it is encoded; everything else is passed on unchanged.
  */
 
-/** Deeper than anybody encodes who does not mean to hide something. */
+/** Repeated encoding beyond this is treated as an attempt to hide dot segments. */
 const DECODINGS_MAX = 4;
 
 /**
@@ -18,7 +18,7 @@ export function joinPath(base: URL, rest: string, query: string): string | undef
   return path + base.search + (query.length > 1 ? `&${query.slice(1)}` : "");
 }
 
-/** Dot segments resolved as RFC 3986 does (section 5.2.4); undefined where there is nothing left to go up from. */
+/** Resolves dot segments as RFC 3986, section 5.2.4; undefined where they lead above the root. */
 function resolved(rest: string): string | undefined {
   if (!DOUBTFUL.test(rest)) return rest;
   const segments = rest.split("/").slice(1);
@@ -37,12 +37,12 @@ function resolved(rest: string): string | undefined {
   return `/${kept.join("/")}`;
 }
 
-/** Without any of these a path holds no dot segment. */
+/** A path without any of these has no dot segment. */
 const DOUBTFUL = /\.|%/;
 
 /**
- * Servers differ in what they decode before they look for dot segments: slashes that are encoded or turned round, codes
- * of codes, parameters behind the dots.
+ * Servers differ in what they decode before they look for dot segments: encoded slashes and backslashes, repeated encoding,
+ * parameters after the dots.
  */
 function hidesDots(segment: string): boolean {
   let text = segment;
@@ -55,7 +55,7 @@ function hidesDots(segment: string): boolean {
   return true;
 }
 
-/** One or two dots, as a lenient reader finds them: before parameters, a query, a fragment or a NUL, within blanks. */
+/** One or two dots as a lenient parser finds them: before parameters, a query, a fragment or a NUL, within whitespace. */
 function isDots(part: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: C strings end at NUL, and blanks are trimmed
   return /^[\s\0-\x1f]*[.\uff0e]{1,2}(?:[\s\0-\x1f]*$|[;?#\s\0-\x1f])/.test(part);

@@ -42,7 +42,7 @@ function callUpstream(context: RequestContext, endpoint: CompiledProxy): undefin
 }
 
 function pathOn({ upstream }: CompiledProxy, rest: string, target: string): string | undefined {
-  // A blocked upstream is refused further on; until then the path counts all the same.
+  // A blocked upstream is refused later; the path is checked before.
   const base = typeof upstream === "string" ? NOWHERE : upstream;
   const question = target.indexOf("?");
   return joinPath(base, rest, question < 0 ? "" : target.slice(question));

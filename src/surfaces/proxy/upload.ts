@@ -1,21 +1,19 @@
-/**
- * A client's body on its way to the upstream, as it comes and no faster than it is taken. What is small is kept, so
- * that it can go a second time. Knows nothing of answers.
- */
+/** Streams a client's body to the upstream with backpressure. Small bodies are kept, so that they can be sent again. */
 import type { ClientRequest, IncomingMessage, ServerResponse } from "node:http";
+import type { Writable } from "node:stream";
+import { MessageChannel } from "node:worker_threads";
 import { askForBody } from "../../http/respond.ts";
 import { trailers } from "./headers.ts";
-import { handOver } from "./piece.ts";
 
 export interface UploadOptions {
-  /** The endpoint's headers, which no trailer may stand in for. */
+  /** The endpoint's headers, which no trailer may replace. */
   readonly own: readonly string[];
   readonly bytesMax: number;
-  /** Told once when the body is longer; nothing more of it is passed on. */
+  /** Called once when the body is longer; the rest of it is not passed on. */
   readonly tooLarge: () => void;
 }
 
-/** Bodies up to this length can go again. */
+/** Bodies up to this length can be sent again. */
 export const KEPT_BYTES_MAX = 65_536;
 
 export class Upload {
@@ -41,12 +39,12 @@ export class Upload {
     return this.#hasEnded;
   }
 
-  /** Sends what has come, and all that comes from now on, to this request. */
+  /** Sends what has been received, and everything that follows, to this request. */
   to(out: ClientRequest): void {
     this.#out = out;
     for (const part of this.#kept ?? []) out.write(part);
     if (this.#hasEnded) return this.#finish(out);
-    // The upstream may have something to say before the body comes.
+    // The upstream may respond before the body arrives.
     out.flushHeaders();
     out.on("drain", () => {
       if (this.#out === out) this.#req.resume();
@@ -56,8 +54,8 @@ export class Upload {
   }
 
   /**
-   * Sends no more to where it went, and runs `then` once the body is here whole, to go again. False, and nothing has
-   * changed, when it is or may become too long to be kept.
+   * Detaches from the current request and runs `then` once the whole body has been received. False, without any change,
+   * when the body is or may become too long to be kept.
    */
   again(then: () => void): boolean {
     if (this.#kept === undefined) return false;
@@ -74,7 +72,7 @@ export class Upload {
     return true;
   }
 
-  /** Nobody wants the rest: it is read and dropped. */
+  /** Reads and discards the rest. */
   abandon(): void {
     this.#out = undefined;
     this.#kept = undefined;
@@ -86,7 +84,7 @@ export class Upload {
     const req = this.#req;
     if (this.#isReading) return;
     this.#isReading = true;
-    // Answered by the gateway, for its own connection (RFC 9110, section 10.1.1), now that somebody takes the body.
+    // 100-continue belongs to this connection (RFC 9110, section 10.1.1).
     askForBody(req, this.#res);
     req.on("data", (part: Buffer) => this.#take(part));
     req.on("end", () => {
@@ -114,4 +112,30 @@ export class Upload {
     if (behind.length > 0) out.addTrailers(behind);
     out.end();
   }
+}
+
+/** The garbage collector frees smaller ones for less. */
+const FREED_BYTES_MIN = 4_096;
+
+/**
+ * A port whose other end is closed: a buffer that is transferred to it is freed at once. V8 counts the bytes of buffers
+ * and would mark the whole heap for every 16 MB that pass. Newer Node versions have `ArrayBuffer.transfer`.
+ */
+const freed = portToFree();
+
+/** Writes a chunk and frees it once it is written. False: wait for 'drain'. */
+export function handOver(part: Buffer, to: Writable): boolean {
+  const { buffer } = part;
+  const isShared = !(buffer instanceof ArrayBuffer) || buffer.byteLength !== part.byteLength;
+  if (isShared || part.byteLength < FREED_BYTES_MIN) return to.write(part);
+  return to.write(part, (error) => {
+    // After a failure the kernel may still read from it.
+    if (!error) freed.postMessage(null, [buffer]);
+  });
+}
+
+function portToFree(): MessageChannel["port1"] {
+  const { port1, port2 } = new MessageChannel();
+  port2.close();
+  return port1;
 }

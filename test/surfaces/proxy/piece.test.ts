@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { test } from "node:test";
-import { handOver } from "../../../src/surfaces/proxy/piece.ts";
+import { handOver } from "../../../src/surfaces/proxy/upload.ts";
 
 /** Takes pieces when the test says so. */
 function reluctant() {

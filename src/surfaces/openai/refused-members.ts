@@ -1,6 +1,7 @@
 /**
- * Where guardrails stand, refuses what they could not judge: unknown members of messages, identifiers that could carry
- * text, and data that is not what it says it is. Everything else of a request is text that the guardrails are given.
+ * Refusals of request members by what the endpoint allows. With guardrails: members that they could not judge (unknown
+ * members of messages, identifiers that could carry text, data of another type than declared). For budgets: members that
+ * cost more than what is reserved for the call.
  */
 import type { CompiledEndpoint } from "../../compile/model.ts";
 import type { JsonObject } from "../../plugin/chat.ts";
@@ -9,10 +10,10 @@ import { reject, STAGES } from "../../plugin/index.ts";
 
 const GUARD = STAGES.indexOf("guard");
 
-/** Members of messages beside their content that are judged, or can say nothing. */
+/** Members of messages, other than content, that are judged or cannot carry text. */
 const JUDGED_MEMBERS: ReadonlySet<string> = new Set(["name", "role"]);
 
-/** Identifiers say nothing to a model; their alphabet and length keep them from it. */
+/** Identifiers must not carry text, which alphabet and length ensure. */
 const NAME = /^[A-Za-z0-9_.:/-]{1,64}$/;
 const ID = /^[A-Za-z0-9_.:|-]{1,128}$/;
 const NAME_WORDS = "up to 64 letters, digits, or any of _ . : / -";
@@ -23,7 +24,7 @@ export interface Judgeable {
   readonly options: CallOptions;
 }
 
-/** A refusal of the first member that no guardrail could judge; undefined: there is none, or no guardrail. */
+/** Refuses the first member that guardrails could not judge; undefined: there is none, or no guardrail. */
 export function refusedUnjudgeable(
   endpoint: CompiledEndpoint,
   { messages, options }: Judgeable,
@@ -103,4 +104,33 @@ function forbidden(field: string): GatewayError {
 
 function wrong(field: string, expected: string): GatewayError {
   return reject("invalid_field", { field, expected });
+}
+
+/** Members that request more or longer completions, or searches, from servers that support them. */
+const COSTLY: ReadonlySet<string> = new Set([
+  "best_of",
+  "web_search_options",
+  ...["max_output_tokens", "max_new_tokens", "max_length", "num_predict", "max_tokens_to_sample"],
+]);
+
+/** Members that the gateway interprets: `allowed_fields` applies to the others. */
+const READ: ReadonlySet<string> = new Set([
+  ...["stream_options", "logprobs", "top_logprobs", "logit_bias"],
+  ...["tools", "tool_choice"],
+]);
+
+/**
+ * Refuses the first member that could exceed the reservation. `n`, `service_tier`, tools and images are part of the estimate
+ * and pass. With an alias's `allowed_fields`, listed members pass whatever they cost and others are refused.
+ */
+export function refusedCostly(
+  { allowedFields }: CompiledEndpoint,
+  { extra }: CallOptions,
+): GatewayError | undefined {
+  for (const field in extra) {
+    const passes =
+      allowedFields === undefined ? !COSTLY.has(field) : READ.has(field) || allowedFields.has(field);
+    if (!passes) return reject("forbidden_field", { field });
+  }
+  return undefined;
 }
