@@ -16,19 +16,15 @@ import {
   type KeyValues,
   type MaybePromise,
   type Outcome,
+  PRICE_SCHEDULE,
+  type PriceSchedule,
   parseTemplate,
   reject,
   type SpendClaim,
   type Usage,
 } from "sluice/plugin";
 import { estimateAddedTokens, estimateMediaTokens } from "sluice/provider";
-import {
-  costNanoUsd,
-  type PricedModel,
-  type PriceSchedule,
-  TARIFF_SCHEMA,
-  worstCaseCost,
-} from "./price-schedule.ts";
+import { costNanoUsd, type PricedModel, worstCaseCost } from "./price-schedule.ts";
 
 const endpointKeys = {
   budget_estimate: {
@@ -82,9 +78,9 @@ export default definePlugin<Options>({
     type: "object",
     required: ["subject", "tariffs"],
     properties: {
-      tariffs: { type: "object", additionalProperties: TARIFF_SCHEMA },
-      list_tariffs: { type: "object", additionalProperties: TARIFF_SCHEMA },
-      inner_tariffs: { type: "object", additionalProperties: TARIFF_SCHEMA },
+      tariffs: { type: "object", additionalProperties: PRICE_SCHEDULE },
+      list_tariffs: { type: "object", additionalProperties: PRICE_SCHEDULE },
+      inner_tariffs: { type: "object", additionalProperties: PRICE_SCHEDULE },
     },
   },
   examples: [

@@ -2,85 +2,11 @@
  * What stage budget knows of a model's price, and how a call's tokens become money. Amounts are nano-dollars a token;
  * only sums are rounded. Knows no models: the gateway hands their tariffs in.
  */
-import type { JsonSchema, Usage } from "sluice/plugin";
+import type { PriceSchedule, Usage } from "sluice/plugin";
 
-/** Nano-dollars a token, fractions and all. */
-interface Rates {
-  readonly input: number;
-  readonly cached_input: number;
-  readonly cache_write: number;
-  /** Of what is kept for an hour. Absent: as other cache writes. */
-  readonly cache_write_1h?: number;
-  readonly output: number;
-}
-
-interface Prices {
-  readonly rates: Rates;
-  /** For the whole of a request with more prompt tokens than that, cached ones counted. */
-  readonly long?: { readonly above_tokens: number; readonly rates: Rates };
-}
-
-/** What holds from a moment on. */
-interface Period extends Prices {
-  /** Unix milliseconds. */
-  readonly from_ms: number;
-  /** By processing tier: prices of its own, or what these are multiplied by. One that is not listed costs these. */
-  readonly tiers?: Readonly<Record<string, number | Prices>>;
-  /** By place: what token prices are multiplied by. A place that is not listed costs no more. */
-  readonly geo?: Readonly<Record<string, number>>;
-  /** Nano-dollars for each web search that the provider runs. */
-  readonly web_search?: number;
-}
-
-/** Periods in the order of their beginning; the first one begins at 0. */
-export type PriceSchedule = readonly Period[];
-
-const rate = { type: "number", minimum: 0 } as const;
-const rates = {
-  type: "object",
-  additionalProperties: false,
-  required: ["input", "cached_input", "cache_write", "output"],
-  properties: {
-    input: rate,
-    cached_input: rate,
-    cache_write: rate,
-    cache_write_1h: rate,
-    output: rate,
-  },
-} as const;
-
-const long = {
-  type: "object",
-  additionalProperties: false,
-  required: ["above_tokens", "rates"],
-  properties: { above_tokens: { type: "integer", minimum: 0 }, rates },
-} as const;
-
-const tier = {
-  type: ["number", "object"],
-  minimum: 0,
-  additionalProperties: false,
-  required: ["rates"],
-  properties: { rates, long },
-} as const;
-
-export const TARIFF_SCHEMA: JsonSchema = {
-  type: "array",
-  minItems: 1,
-  items: {
-    type: "object",
-    additionalProperties: false,
-    required: ["from_ms", "rates"],
-    properties: {
-      from_ms: { type: "integer", minimum: 0 },
-      rates,
-      long,
-      tiers: { type: "object", additionalProperties: tier },
-      geo: { type: "object", additionalProperties: rate },
-      web_search: rate,
-    },
-  },
-};
+type Period = PriceSchedule[number];
+type Prices = Pick<Period, "rates" | "long">;
+type Rates = Period["rates"];
 
 /**
  * What tokens cost at the price of the moment `atMs`, in whole nano-dollars. `requestedTier` counts where the provider

@@ -3,7 +3,8 @@ import { parseArgs } from "node:util";
 import { setFlagsFromString } from "node:v8";
 import { DEMO_TOKEN, demoIn, isLoopback } from "../config/check/demo-token.ts";
 import type { ResolvedConfig } from "../config/model.ts";
-import { type Diagnostic, renderText } from "../config/report/diagnostic.ts";
+import type { Diagnostic } from "../config/report/diagnostic.ts";
+import { renderText } from "../config/report/render.ts";
 import { ConfigError, createGateway, type Gateway, type ReloadOutcome } from "../gateway/gateway.ts";
 import {
   type CliIo,

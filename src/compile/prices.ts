@@ -22,35 +22,18 @@ import {
   type UsdPerMillion,
   webSearchUsd,
 } from "../config/price-table.ts";
+import type { PriceSchedule } from "../plugin/price-schedule.ts";
 
-/** Nano-dollars a token. */
-interface Rates {
-  readonly input: number;
-  readonly cached_input: number;
-  readonly cache_write: number;
-  readonly cache_write_1h?: number;
-  readonly output: number;
-}
-
-interface Prices {
-  readonly rates: Rates;
-  readonly long?: { readonly above_tokens: number; readonly rates: Rates };
-}
-
-/** What holds from a moment on; see plugins/budget/price-schedule.ts, which takes lists of it in. */
-interface Period extends Prices {
-  readonly from_ms: number;
-  readonly tiers?: Readonly<Record<string, number | Prices>>;
-  readonly geo?: Readonly<Record<string, number>>;
-  readonly web_search?: number;
-}
+type Period = PriceSchedule[number];
+type Prices = Pick<Period, "rates" | "long">;
+type Rates = Period["rates"];
 
 interface Model {
   readonly provider: string;
   readonly model: string;
 }
 
-type Tariffs = Readonly<Record<string, readonly Period[]>>;
+type Tariffs = Readonly<Record<string, PriceSchedule>>;
 
 /** Keyed by `provider/model`, or `*` for all. What costs nothing is left out: its calls need no reservation. */
 export function tariffsOf(

@@ -34,6 +34,8 @@ export { conversationOwner, slot } from "./exchange.ts";
 export type { Clock, Host, Logger, MetricFamily, OpenSession } from "./host.ts";
 export type { MaybePromise } from "./maybe-promise.ts";
 export { andThen, isPromise } from "./maybe-promise.ts";
+export type { PriceSchedule } from "./price-schedule.ts";
+export { PRICE_SCHEDULE } from "./price-schedule.ts";
 export type { KeyValues } from "./schema-type.ts";
 export type { AuditRecord, Override, Reservation, StateStore, StoreClaim } from "./store.ts";
 export { parseTemplate } from "./template.ts";

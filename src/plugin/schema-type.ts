@@ -58,13 +58,28 @@ type Known<P, S, M extends Mode> = Flat<
 
 /** Keys with a default, sections (absent, they are maps of their defaults), and in valid values the required ones. */
 type PresentKeys<P, S, M extends Mode> =
-  | { [K in keyof P]: P[K] extends { readonly default: unknown } | Section ? K : never }[keyof P]
+  | {
+      [K in keyof P]: P[K] extends { readonly default: unknown }
+        ? K
+        : IsSection<P[K]> extends true
+          ? K
+          : never;
+    }[keyof P]
   | (M extends "valid"
       ? S extends { readonly required?: readonly (infer R)[] }
         ? Extract<R, keyof P>
         : never
       : never);
 
-type Section = { readonly type: "object"; readonly properties: object };
+/** A map that is filled in when it is absent: one with known keys, none of them required. */
+type IsSection<S> = S extends { readonly type: "object"; readonly properties: object }
+  ? S extends { readonly required?: readonly (infer R)[] }
+    ? [unknown] extends [R]
+      ? true
+      : [R] extends [never]
+        ? true
+        : false
+    : true
+  : false;
 
 type Flat<T> = { readonly [K in keyof T]: T[K] };

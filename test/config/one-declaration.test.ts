@@ -143,3 +143,13 @@ test("only built-in stages may add keys to endpoints", () => {
   assert.match(registry.failures[0]?.message ?? "", /endpointKeys, which only built-in stages may have/);
   assert.equal(registry.stages.has("acme-limit"), false);
 });
+
+test("a section that requires keys is not made up when it is absent", () => {
+  const inner = section("Both or none.", { key: name("A key.", { examples: ["k"] }) }, { required: ["key"] });
+  const outer = section("An outer section.", {
+    inner,
+    other: section("Defaults only.", { a: flag("A.", true) }),
+  });
+  assert.deepEqual(fill(outer, {}), { other: { a: true } });
+  isTrue<Same<ValueOf<typeof outer>["inner"], { readonly key: string } | undefined>>(true);
+});

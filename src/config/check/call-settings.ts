@@ -4,21 +4,11 @@ import type { KnownPlugin } from "../plugins.ts";
 import type { Spot } from "../read/tree.ts";
 import { listed, nearestOf } from "../report/suggest.ts";
 import type { FilledCallSettings } from "../schema/endpoint.ts";
-import type { FilledCredential, FilledProject, FilledTemplate } from "../schema/project.ts";
 import { type Check, each, isAbsent, reportUnknownPlugin, under } from "./context.ts";
 import { checkModelSettings } from "./model-settings.ts";
 import { checkGuardrails } from "./options.ts";
-import { chosenTargets } from "./targets.ts";
+import { chosenTargets, type ProjectNames } from "./targets.ts";
 import { checkUsd } from "./usd.ts";
-
-/** A project's things by name, and whether all of them are known. */
-export interface ProjectNames {
-  readonly project: FilledProject;
-  readonly credentials: ReadonlyMap<string, FilledCredential>;
-  readonly templates: ReadonlyMap<string, FilledTemplate>;
-  /** False when a credential or template could not be read: a name not found may be its. */
-  readonly isWhole: boolean;
-}
 
 export function checkCallSettings(
   check: Check,

@@ -5,9 +5,10 @@ import { isPlainMap, type Spot } from "../read/tree.ts";
 import type { FilledEndpoint } from "../schema/endpoint.ts";
 import { isPlain } from "../schema/rules.ts";
 import { RESERVED_SLUGS, slugOf } from "../slug.ts";
-import { checkCallSettings, type ProjectNames } from "./call-settings.ts";
+import { checkCallSettings } from "./call-settings.ts";
 import { type Check, type UniqueNames, under } from "./context.ts";
 import { checkStages } from "./options.ts";
+import type { ProjectNames } from "./targets.ts";
 import { spotAt } from "./validate.ts";
 
 const INPUT_PLACEHOLDER = /\{\{\s*input\s*\}\}/;

@@ -4,9 +4,8 @@ import type { KnownPlugin } from "../plugins.ts";
 import { isPlainMap, type Spot } from "../read/tree.ts";
 import { fill } from "../schema/defaults.ts";
 import type { FilledCallSettings } from "../schema/endpoint.ts";
-import type { ProjectNames } from "./call-settings.ts";
 import { type Check, under } from "./context.ts";
-import { type ChosenTarget, chosenTargets } from "./targets.ts";
+import { type ChosenTarget, chosenTargets, type ProjectNames } from "./targets.ts";
 
 /** Warns at the setting, once for each model that refuses it. */
 export function checkModelSettings(

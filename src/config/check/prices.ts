@@ -4,9 +4,8 @@ import { findPrice, pricedModels } from "../price-table.ts";
 import type { Spot } from "../read/tree.ts";
 import { nearestName } from "../report/suggest.ts";
 import type { FilledCallSettings } from "../schema/endpoint.ts";
-import type { ProjectNames } from "./call-settings.ts";
 import { type Check, each, under } from "./context.ts";
-import { chosenTargets } from "./targets.ts";
+import { chosenTargets, type ProjectNames } from "./targets.ts";
 
 const SHOWN_MODELS_MAX = 3;
 

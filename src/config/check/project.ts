@@ -3,13 +3,14 @@
 import type { Spot } from "../read/tree.ts";
 import { nearestOf } from "../report/suggest.ts";
 import type { FilledCredential, FilledProject } from "../schema/project.ts";
-import { checkCallSettings, checkCredential, type ProjectNames } from "./call-settings.ts";
+import { checkCallSettings, checkCredential } from "./call-settings.ts";
 import { type Check, each, isAbsent, reportUnknownPlugin, UniqueNames, under } from "./context.ts";
 import { checkEndpoint } from "./endpoint.ts";
 import { checkCleartext } from "./network.ts";
 import { checkOptions, checkStages, layered } from "./options.ts";
 import { capWarner, warnOfOddEstimates, warnOfUnpricedModels } from "./prices.ts";
 import { checkMistakenReference, checkSecret, checkSecretHeaders, checkSigningSecret } from "./secrets.ts";
+import type { ProjectNames } from "./targets.ts";
 import { checkUrl } from "./url.ts";
 import { checkUsd } from "./usd.ts";
 

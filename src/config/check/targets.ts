@@ -1,8 +1,16 @@
 /** The models that an endpoint or alias may ask, for checks that look at each of them. Reports nothing. */
 import type { FilledCallSettings } from "../schema/endpoint.ts";
-import type { FilledCredential } from "../schema/project.ts";
-import type { ProjectNames } from "./call-settings.ts";
+import type { FilledCredential, FilledProject, FilledTemplate } from "../schema/project.ts";
 import type { Check } from "./context.ts";
+
+/** A project's things by name, and whether all of them are known. */
+export interface ProjectNames {
+  readonly project: FilledProject;
+  readonly credentials: ReadonlyMap<string, FilledCredential>;
+  readonly templates: ReadonlyMap<string, FilledTemplate>;
+  /** False when a credential or template could not be read: a name not found may be its. */
+  readonly isWhole: boolean;
+}
 
 export interface ChosenTarget {
   readonly provider: string;

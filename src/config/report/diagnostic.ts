@@ -4,8 +4,6 @@ import type { Range, Spot, Tree } from "../read/tree.ts";
 import type { Code } from "./codes.ts";
 import { isSensitiveKey, maskedUser } from "./mask.ts";
 
-export { renderText } from "./render.ts";
-
 export interface Diagnostic {
   readonly code: Code;
   readonly severity: "error" | "warning";

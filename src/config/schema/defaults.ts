@@ -97,6 +97,11 @@ export function fill(schema: SchemaNode, value: unknown, tree?: Tree): unknown {
   return value;
 }
 
+/** A map of known keys that can be filled in when it is absent, since it requires none of them. */
+function isSection({ properties, required = [] }: SchemaNode): boolean {
+  return properties !== undefined && required.length === 0;
+}
+
 /** In the order of the schema, so that the order in which keys are written makes no difference. */
 function fillMap(
   properties: Readonly<Record<string, SchemaNode>>,
@@ -110,7 +115,7 @@ function fillMap(
     else if (!isPlainMap(property))
       continue; // A plugin's schema may say `true`.
     else if ("default" in property) copy[key] = fill(property, property.default, tree);
-    else if (property.properties !== undefined) copy[key] = fill(property, {}, tree);
+    else if (isSection(property)) copy[key] = fill(property, {}, tree);
   }
   const others = Object.keys(value).filter((key) => !Object.hasOwn(properties, key));
   const whole =

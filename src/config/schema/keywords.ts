@@ -107,7 +107,7 @@ export function section<const P extends Properties, const R extends keyof P & st
   description: string,
   properties: P,
   more: More & { readonly required?: readonly R[] } = {},
-): Of<"object", SectionOf<P, R>> {
+): Of<"object", SectionOf<P, NoInfer<R>>> {
   return node("object", description, { properties, additionalProperties: false, ...more });
 }
 
