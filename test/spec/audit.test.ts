@@ -33,7 +33,7 @@ async function events(g: Harness): Promise<readonly unknown[]> {
   return (await records(g)).map((record) => `${at(record, "event")} ${at(record, "target")}`);
 }
 
-verifies("state.file.write-ahead", "a block is recorded before the client is told of it", async (t) => {
+verifies("state.file.write-ahead", "a block is recorded before the client is answered", async (t) => {
   const blocklist = { use: "keyword_blocklist", keywords: ["sombra"] };
   const g = await start(t, { endpoint: echoEntry({ guardrails: [blocklist] }) });
   const order: string[] = [];
@@ -117,7 +117,7 @@ verifies("event.endpoint", "endpoints raise created, updated and deactivated", a
   assert.doesNotMatch(JSON.stringify(await records(g)), /Be brief/);
 });
 
-verifies("event.provider", "a provider switched off is told to each project that uses it", async (t) => {
+verifies("event.provider", "disabling a provider is reported to each project that uses it", async (t) => {
   const g = await start(t, { endpoint: echoEntry({}) });
   await reloadWith(g, { endpoint: echoEntry({}), root: { providers: { openai: { enabled: false } } } });
   const [record, ...others] = await records(g, "?event=provider.disabled");
@@ -129,7 +129,7 @@ verifies("event.provider", "a provider switched off is told to each project that
 
 verifies(
   ["event.guardrail", "guard.audited"],
-  "a guardrail's block is told, a shadow's verdict and a mask are not",
+  "a guardrail's block raises an event; a verdict in shadow mode and a mask do not",
   async (t) => {
     const keywords = (word: string, fields = {}) => ({
       use: "keyword_blocklist",
@@ -170,17 +170,21 @@ verifies(
   },
 );
 
-verifies("event.auth", "a failed sign-in is told, with its address and without the token", async (t) => {
-  const g = await start(t, { endpoint: echoEntry({}) });
-  const signIn = (token: string) => g.admin.send("/admin/session", { body: { token } });
-  assert.equal((await signIn(OPERATOR)).status, 204);
-  assertRefused(await signIn("gw_live_guessed"), 401, "Invalid or revoked token.");
-  const [record, ...others] = await records(g);
-  assert.equal(others.length, 0);
-  assert.equal(at(record, "event"), "auth.login_failed");
-  assert.equal(at(record, "ip_address"), "127.0.0.1");
-  assert.doesNotMatch(JSON.stringify(record), /guessed/);
-});
+verifies(
+  "event.auth",
+  "a failed sign-in raises an event with its address and without the token",
+  async (t) => {
+    const g = await start(t, { endpoint: echoEntry({}) });
+    const signIn = (token: string) => g.admin.send("/admin/session", { body: { token } });
+    assert.equal((await signIn(OPERATOR)).status, 204);
+    assertRefused(await signIn("gw_live_guessed"), 401, "Invalid or revoked token.");
+    const [record, ...others] = await records(g);
+    assert.equal(others.length, 0);
+    assert.equal(at(record, "event"), "auth.login_failed");
+    assert.equal(at(record, "ip_address"), "127.0.0.1");
+    assert.doesNotMatch(JSON.stringify(record), /guessed/);
+  },
+);
 
 verifies(
   "event.token",

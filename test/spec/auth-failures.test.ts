@@ -31,7 +31,7 @@ async function failures(g: Harness): Promise<unknown[]> {
 
 verifies(
   ["auth.failures.recorded", "auth.failures.throttled", "auth.failures.no-lockout"],
-  "fifty wrong tokens leave a trace on every surface, are throttled, and lock nobody out",
+  "fifty wrong tokens are recorded and throttled on every surface, and lock out no valid token",
   async (t) => {
     const surfaces: [Surface, number][] = [
       ["api", 50],

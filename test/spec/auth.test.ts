@@ -43,14 +43,14 @@ const hello = { message: "Hello" };
 
 verifies(
   ["auth.header.missing", "error.status.401", "error.body"],
-  "a call without Authorization is refused",
+  "a call without an Authorization header is refused",
   async () => {
     assertRefused(await g.client.send(echo, { body: hello }), 401, "Missing Bearer token.");
     assertRefused(await g.client.send(listing, { method: "GET" }), 401, "Missing Bearer token.");
   },
 );
 
-verifies("auth.header.scheme", "another scheme is no Bearer token", async () => {
+verifies("auth.header.scheme", "a scheme other than Bearer is refused", async () => {
   for (const authorization of ["Basic d2ViOnNlY3JldA==", TOKENS.web, "Bearer", "Bearer ", ""]) {
     const answer = await g.client.send(echo, { body: hello, headers: { authorization } });
     assertRefused(answer, 401, "Missing Bearer token.");
@@ -111,7 +111,7 @@ verifies("auth.token.many", "the first and the last of three thousand tokens are
 
 verifies(
   ["auth.project.foreign", "auth.project.unknown", "error.status.403"],
-  "a token opens its own project and no other, existing or not",
+  "a token is valid for its own project only, whether another exists or not",
   async () => {
     const refusal = "Token does not belong to this project.";
     for (const project of [OTHER_PROJECT, NOBODY, "not-a-uuid"]) {
@@ -125,7 +125,7 @@ verifies(
 
 verifies(
   ["auth.scope.chat", "auth.scope.admin.not-chat", "auth.scopes.order"],
-  "the chat routes want scope chat and name what the token has, in the config's order",
+  "the chat routes require scope chat and name the token's scopes, in the order of the configuration",
   async () => {
     const admin = "Missing required scope: 'chat'. Token has: admin, models.";
     assertRefused(await g.client.send(echo, { token: TOKENS.admin, body: hello }), 403, admin);
@@ -140,12 +140,12 @@ verifies(["auth.scopes.none", "auth.scopes.known"], "a token without scopes has 
   assertRefused(await g.client.send(echo, { token: TOKENS.bare, body: hello }), 403, none);
 });
 
-verifies("auth.scope.admin.listing", "the listing wants scope admin", async () => {
+verifies("auth.scope.admin.listing", "the listing requires scope admin", async () => {
   const refusal = "Missing required scope: 'admin'. Token has: chat.";
   assertRefused(await g.client.send(listing, { method: "GET", token: TOKENS.web }), 403, refusal);
 });
 
-verifies(["auth.project.type", "error.status.400"], "a wrapper project is no gateway", async () => {
+verifies(["auth.project.type", "error.status.400"], "the chat routes refuse a wrapper project", async () => {
   const refusal =
     "This project is not an AI Gateway. Use /api/{uuid}/v1/chat/completions for AI Wrapper projects.";
   for (const path of ["echo", "chat/completions"]) {
@@ -161,7 +161,7 @@ verifies(["auth.project.type", "error.status.400"], "a wrapper project is no gat
 
 verifies(
   "auth.order.checks",
-  "of several mistakes the first in order is told: token, project, scope, type, body, endpoint",
+  "of several mistakes the first is reported: token, project, scope, type, body, endpoint",
   async () => {
     const broken = "{";
     const told = async (path: string, token: string): Promise<number> => {
@@ -187,7 +187,7 @@ verifies(
   },
 );
 
-verifies("auth.order.nothing-read", "a refused token is told without waiting for the body", async () => {
+verifies("auth.order.nothing-read", "a refused token is answered without waiting for the body", async () => {
   const head = (token: string, more = ""): string =>
     `POST ${echo} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Length: 5000\r\n${more}\r\n`;
   const answered = (text: string): boolean => text.includes("\r\n\r\n{");

@@ -210,7 +210,7 @@ verifies("http.body.slow", "a body that stops on its way is refused when its tim
   await stillAnswers();
 });
 
-verifies("http.path.unknown", "a path that nobody serves is not found", async () => {
+verifies("http.path.unknown", "a path without a route is not found", async () => {
   for (const path of ["/", "/api", "/api/", `/api/${PROJECT}`, "/v1/chat/completions", "/favicon.ico"]) {
     assertRefused(await g.client.send(path, { method: "GET", token: TOKENS.web }), 404, "Not found.");
   }
@@ -236,7 +236,7 @@ verifies(
   },
 );
 
-verifies("http.raw.garbage", "bytes that are no HTTP are refused", async () => {
+verifies("http.raw.garbage", "bytes that are not HTTP are refused", async () => {
   for (const bytes of [
     "\x16\x03\x01\x02\x00",
     "HELLO\r\n\r\n",

@@ -55,7 +55,7 @@ verifies("provider.breaker.open", "after five failures in a row a target is skip
 
 verifies(
   "provider.breaker.open",
-  "an answer in between, and a failure that another target could not mend, start the count anew",
+  "a success, and a failure that another target would repeat, reset the count",
   async (t) => {
     const { g, shaky, asked } = await withShaky(t);
     const [bad, good, wrong] = [statusAnswer(500), jsonAnswer(completion("Yes.")), statusAnswer(400)];
@@ -70,7 +70,7 @@ verifies(
 
 verifies(
   "provider.breaker.trial",
-  "after 30 s one call tries the target: while it is under way the others go on elsewhere, and it decides",
+  "after 30 s one trial call asks the target and decides; meanwhile other calls use other targets",
   async (t) => {
     const { g, shaky, asked } = await withShaky(t);
     shaky.answer(statusAnswer(503));
@@ -101,7 +101,7 @@ verifies(
 
 verifies(
   "provider.breaker.trial",
-  "a trial that its client gives up is no answer: the next call tries instead",
+  "a trial that its client cancels does not count: the next call is the trial",
   async (t) => {
     const { g, shaky } = await withShaky(t);
     shaky.answer(statusAnswer(503));

@@ -202,7 +202,7 @@ verifies(
 
 verifies(
   ["rate.before-money", "order.rate-before-budget", "rate.together"],
-  "a full window is told before a spent budget, and a spent budget takes no place in a window",
+  "a full window is reported before a spent budget, and a spent budget does not count in a window",
   async (t) => {
     const g = await startGateway(t, {
       credentials: [metered],

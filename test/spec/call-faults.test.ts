@@ -126,7 +126,7 @@ test("a client that closes its sending side gets its answer, whole or streamed, 
   }
 });
 
-test("a client that has left is told from one that has closed its sending side, and its provider is let go", async (t) => {
+test("a client that disconnected is distinguished from one that half-closed, and its provider call is canceled", async (t) => {
   const g = await startGateway(t);
   for (const stream of [false, true]) {
     const played = g.provider.opens();

@@ -54,7 +54,7 @@ const MOVES_ON: Readonly<Record<string, ScriptedAnswer>> = {
 
 verifies(
   ["failover.order", "failover.settings", "failover.on.failure"],
-  "each failure that another model may mend moves on to the next entry, with the endpoint's settings",
+  "each retryable failure fails over to the next entry, with the endpoint's settings",
   async (t) => {
     const g = await startGateway(t, {
       endpoint: { temperature: 0.3, top_p: 0.4, max_output_tokens: 77, failover },
@@ -87,25 +87,35 @@ verifies(
   },
 );
 
-verifies("failover.on.498", "a 498 of Groq is a full house, one of Cohere a bad key", async (t) => {
-  const groq = await fakeUpstream();
-  t.after(() => groq.close());
-  groq.answer(statusAnswer(498, { error: { message: "capacity exceeded" } }));
-  const full = ["groq", "cohere"].map((key) => ({
-    name: key,
-    provider: key,
-    api_key: "key-of-nobody",
-    base_url: groq.url,
-  }));
-  const g = await startGateway(t, {
-    credentials: full,
-    endpoints: full.map(({ name, provider }) => ({ name, provider, model: "m", credential: name, failover })),
-  });
-  g.provider.says("Yes.");
-  assert.equal(assertAnswered(await g.call(hello, { slug: "groq" })), "Yes.");
-  const refused = await g.call(hello, { slug: "cohere" });
-  assertRefused(refused, 502, "Provider call failed: Cohere 498: capacity exceeded");
-});
+verifies(
+  "failover.on.498",
+  "a 498 of Groq is exhausted capacity, one of Cohere an invalid key",
+  async (t) => {
+    const groq = await fakeUpstream();
+    t.after(() => groq.close());
+    groq.answer(statusAnswer(498, { error: { message: "capacity exceeded" } }));
+    const full = ["groq", "cohere"].map((key) => ({
+      name: key,
+      provider: key,
+      api_key: "key-of-nobody",
+      base_url: groq.url,
+    }));
+    const g = await startGateway(t, {
+      credentials: full,
+      endpoints: full.map(({ name, provider }) => ({
+        name,
+        provider,
+        model: "m",
+        credential: name,
+        failover,
+      })),
+    });
+    g.provider.says("Yes.");
+    assert.equal(assertAnswered(await g.call(hello, { slug: "groq" })), "Yes.");
+    const refused = await g.call(hello, { slug: "cohere" });
+    assertRefused(refused, 502, "Provider call failed: Cohere 498: capacity exceeded");
+  },
+);
 
 verifies("failure.detail", "with failover the refusal's detail lists every attempt", async (t) => {
   const g = await startGateway(t, {
@@ -175,23 +185,27 @@ verifies(
   },
 );
 
-verifies("provider.options", "options stand for a whole provider, and a credential's own win", async (t) => {
-  const root = { providers: { mock: { options: { reply: "From all." } } } };
-  const own = { name: "own", provider: "mock", options: { reply: "My own." } };
-  const bare = { name: "bare", provider: "mock" };
-  const g = await startGateway(t, {
-    root,
-    credentials: [own, bare],
-    endpoint: echoEntry({ credential: "own" }),
-    endpoints: [
-      echoEntry({ name: "Bare", credential: "bare" }),
-      { name: "None", provider: "mock", model: "m" },
-    ],
-  });
-  assert.equal(assertAnswered(await g.call(hello)), "My own.");
-  assert.equal(assertAnswered(await g.call(hello, { slug: "bare" })), "From all.");
-  assert.equal(assertAnswered(await g.call(hello, { slug: "none" })), "From all.");
-});
+verifies(
+  "provider.options",
+  "options apply to a whole provider, and a credential's own take precedence",
+  async (t) => {
+    const root = { providers: { mock: { options: { reply: "From all." } } } };
+    const own = { name: "own", provider: "mock", options: { reply: "My own." } };
+    const bare = { name: "bare", provider: "mock" };
+    const g = await startGateway(t, {
+      root,
+      credentials: [own, bare],
+      endpoint: echoEntry({ credential: "own" }),
+      endpoints: [
+        echoEntry({ name: "Bare", credential: "bare" }),
+        { name: "None", provider: "mock", model: "m" },
+      ],
+    });
+    assert.equal(assertAnswered(await g.call(hello)), "My own.");
+    assert.equal(assertAnswered(await g.call(hello, { slug: "bare" })), "From all.");
+    assert.equal(assertAnswered(await g.call(hello, { slug: "none" })), "From all.");
+  },
+);
 
 verifies("failover.on.stream-error", "an error event before the first content moves on", async (t) => {
   const g = await startGateway(t, { endpoint: { failover } });
@@ -417,7 +431,7 @@ verifies("provider.mock.latency", "the mock waits on the gateway's clock", async
   assert.equal(assertAnswered(await answer), "Done.");
 });
 
-verifies("server.request-timeout", "a stream whose first byte does not come in time fails", async (t) => {
+verifies("server.request-timeout", "a stream whose first byte is late fails", async (t) => {
   const g = await startGateway(t, { server: { request_timeout_ms: 5_000 } });
   const played = g.provider.opens();
   const answer = g.call({ ...hello, stream: true });

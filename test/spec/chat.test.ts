@@ -37,7 +37,7 @@ verifies(
 
 verifies(
   ["chat.dispatcher.endpoint.required", "chat.dispatcher.endpoint.string"],
-  "the dispatcher wants the slug of an endpoint",
+  "the dispatcher requires the slug of an endpoint",
   async (t) => {
     const g = await startGateway(t, { endpoint: echoEntry({}) });
     for (const body of [hello, { ...hello, endpoint: 7 }, { ...hello, endpoint: null }]) {
@@ -158,7 +158,7 @@ verifies(
   },
 );
 
-verifies("http.traceparent", "a trace goes on at the provider", async (t) => {
+verifies("http.traceparent", "a trace continues at the provider", async (t) => {
   const g = await startGateway(t);
   g.provider.says("Yes.");
   const trace = "4bf92f3577b34da6a3ce929d0e0e4736";

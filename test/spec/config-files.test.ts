@@ -69,7 +69,7 @@ verifies("config.project-include", "a project's includes are parts of that proje
   assert.equal(config.projects[0]?.tokens.length, 1);
 });
 
-verifies("config.merge.single", "a key that is no list may stand in one part only", async () => {
+verifies("config.merge.single", "a key that is not a list may be in one part only", async () => {
   const files = {
     "gateway.config.yaml": `version: 1\ninclude: [b.yaml]\nlog: { level: info }\n${project(ENDPOINT)}`,
     "b.yaml": "log: { level: warn }\n",
@@ -165,7 +165,7 @@ verifies("config.ref.scalar", "a value never becomes YAML", async () => {
 
 verifies(
   "config.ref.unresolved",
-  "a reference that cannot be resolved is an error where it stands",
+  "a reference that cannot be resolved is an error at its position",
   async () => {
     const lines = (prompt: string): string =>
       `    endpoints:\n      - name: E\n        provider: mock\n        model: m\n        prompt: "${prompt}"\n`;
@@ -179,7 +179,7 @@ verifies(
   },
 );
 
-verifies("config.schema.ref-file", "a schema may stand in a file of its own", async () => {
+verifies("config.schema.ref-file", "a schema can be a file of its own", async () => {
   const endpoint = "{ name: E, provider: mock, model: m, input_schema: { $ref: ./schemas/in.json } }";
   const files = {
     ...file(`    endpoints:\n      - ${endpoint}\n`),

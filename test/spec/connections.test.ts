@@ -99,7 +99,7 @@ verifies("http.head.transfer-coding", "gzip, chunked is refused, chunked is read
   assert.match(read, /^HTTP\/1\.1 200 /);
 });
 
-verifies("http.head.version", "HTTP/0.9 is refused; HTTP/1.0 is never told to continue", async () => {
+verifies("http.head.version", "HTTP/0.9 is refused; HTTP/1.0 never gets 100 Continue", async () => {
   const ancient = await g.client.raw("GET /healthz\r\n\r\n");
   assert.match(ancient, /^HTTP\/1\.1 400 /);
   assert.equal(ancient.split("HTTP/1.1 ").length, 2, ancient);
@@ -107,7 +107,7 @@ verifies("http.head.version", "HTTP/0.9 is refused; HTTP/1.0 is never told to co
   assert.match(await g.client.raw(old + hello), /^HTTP\/1\.1 200 /);
 });
 
-verifies("http.raw.one-answer", "bytes that are no HTTP do not get into an answer", async () => {
+verifies("http.raw.one-answer", "bytes that are not HTTP do not corrupt an answer", async () => {
   const whole = post(`Content-Length: ${hello.length}`) + hello;
   const answer = await g.client.raw(`${whole}NO HTTP AT ALL\r\n\r\n`);
   const [, first = "", second = ""] = answer.split("HTTP/1.1 ");
@@ -165,7 +165,7 @@ verifies("health.ready.bare", "the data plane says whether it is ready and no mo
 
 verifies(
   "http.head.slow",
-  "a dripped head is refused, and its connection ends whatever it goes on to send",
+  "a slow head is refused, and its connection ends even if it keeps sending",
   async () => {
     const slow = peer("GET /healthz HTTP/1.1\r\nHost: x\r\n");
     const silent = peer("");
@@ -204,7 +204,7 @@ verifies("http.rate.body", "a body that only drips costs its connection", async 
   await stillAnswers();
 });
 
-verifies("http.rate.reader", "an answer that nobody reads is not kept", async () => {
+verifies("http.rate.reader", "an answer that the client does not read is not kept", async () => {
   const body = '{"message":"Hello"}';
   const request = head(
     `POST /api/${PROJECT}/big HTTP/1.1`,
@@ -309,7 +309,7 @@ verifies(
   },
 );
 
-verifies("http.connections.address", "an address holds so many connections and no more", async (t) => {
+verifies("http.connections.address", "connections per address are limited", async (t) => {
   const own = await startGateway(t, { server: { max_connections_per_address: 3 }, endpoint: echoEntry({}) });
   const { hostname, port } = new URL(own.client.origin);
   const sockets = Array.from({ length: 4 }, () => connect(Number(port), hostname).on("error", () => {}));

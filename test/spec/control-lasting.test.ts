@@ -116,7 +116,7 @@ async function startedBlind(t: TestContext, on_unavailable: "deny" | "allow") {
 
 verifies(
   "control.revoke.unread",
-  "a gateway that starts without Redis lets nobody in before it has read what was revoked",
+  "a gateway that starts without Redis accepts no token before it has read the revocations",
   async (t) => {
     if (skipWithoutRedis !== false) return t.skip(skipWithoutRedis);
     const { redis, client } = await startedBlind(t, "deny");

@@ -198,7 +198,7 @@ verifies(
   },
 );
 
-verifies("control.revoke.permanent", "a created token is revoked for ever too", async (t) => {
+verifies("control.revoke.permanent", "a created token is revoked permanently, too", async (t) => {
   const { g, tool, calls } = await start(t);
   const created = await tool("gw_create_token", { project_uuid: PROJECT, name: "partner" });
   const token = String(at(created, "token"));
@@ -248,7 +248,7 @@ verifies("state.token.rotate-again", "a token that is revoked cannot be rotated 
 
 verifies(
   ["control.override.git-wins", "config.override.git-wins"],
-  "an override goes when git changes what it stands over",
+  "an override is dropped when git changes its base value",
   async (t) => {
     const { g, tool, calls } = await start(t, withToken(7, SEVEN));
     await tool("gw_set_endpoint_active", { project_uuid: PROJECT, slug: "ask", is_active: false });

@@ -72,7 +72,7 @@ verifies("log.evidence", "each line names configuration, generation, revision an
 
 verifies(
   "log.list-cost",
-  "the cost by an endpoint's own price stands beside the cost by list prices",
+  "the cost by an endpoint's own price is logged with the cost by list prices",
   async (t) => {
     const g = await startGateway(t, {
       endpoint: { model: "gpt-5-mini", estimated_cost_per_1k_tokens_usd: 0.002 },

@@ -155,7 +155,7 @@ verifies(
 
 verifies(
   "guard.output.block",
-  "an answer is refused in the words of the input, said of the output",
+  "an answer is refused with the message for input, about the output",
   async (t) => {
     const cases: [Use, string, string][] = [
       [{ use: "pii" }, "Ask ada@mail.example.org.", "Response blocked: email detected in output."],
@@ -315,7 +315,7 @@ const seen = "I told ada@mail.example.org, then bob@mail.example.org; [EMAIL_3] 
 
 verifies(
   ["guard.pii.restore", "guard.pii.restore.kept"],
-  "with `restore` the client alone sees what the masks stand for",
+  "with `restore` only the client sees the original text",
   async (t) => {
     const endpoint = { guardrails: [restoring], sessions_enabled: true };
     const g = await startGateway(t, { endpoint, root: { log: { content: "full" } } });

@@ -40,7 +40,7 @@ verifies(
 
 verifies(
   ["rpc.http.400", "rpc.code.parse"],
-  "a body that is no JSON is HTTP 400 with -32700 and no id",
+  "a body that is not JSON is HTTP 400 with -32700 and no id",
   async () => {
     const { client } = await started;
     const deep = `${'{"a":'.repeat(70)}1${"}".repeat(70)}`;
@@ -54,7 +54,7 @@ verifies(
 
 verifies(
   "rpc.http.401",
-  "who cannot be let in gets 401 in the plain error body, before the body is read",
+  "a refused token gets 401 in the plain error body, before the body is read",
   async () => {
     const { client } = await started;
     const send = (token: string | undefined) => client.send(CONTROL, { token, body: "{" });
@@ -108,7 +108,7 @@ verifies("rpc.http.204", "a notification does nothing, whatever it asks for", as
   assert.equal((await call({ message: "Hello" })).status, 200);
 });
 
-verifies("rpc.code.request", "what is no request is -32600, and says why", async () => {
+verifies("rpc.code.request", "a message that is not a request is -32600, with the reason", async () => {
   const { client } = await started;
   const cases: [unknown, RegExp, unknown][] = [
     [{ jsonrpc: "2.0", id: 4 }, /'method' must be a string/, 4],
@@ -179,7 +179,7 @@ verifies("rpc.batch", "a batch is answered in its order, notifications aside", a
 
 verifies(
   "rpc.legacy",
-  "initialize agrees on a revision, and offers the newest for one that nobody knows",
+  "initialize agrees on a revision, and offers the newest for an unknown one",
   async () => {
     const { client } = await started;
     const agreed = async (protocolVersion: unknown) => {
@@ -308,7 +308,7 @@ verifies("rpc.stateless", "headers that the stateless revision asks for may not 
   assertRpcError(await send({ ...version, "mcp-method": "tools/call" }), -32020, /Mcp-Name is missing/, 400);
 });
 
-verifies("rpc.stateless", "a revision that nobody speaks is refused with those that are spoken", async () => {
+verifies("rpc.stateless", "an unsupported revision is refused with the supported ones", async () => {
   const { client } = await started;
   for (const requested of ["v999.0.0", "2025-11-25"]) {
     const meta = {
@@ -335,7 +335,7 @@ verifies("rpc.foreign", "a page of another site gets 403, one of this machine do
   }
 });
 
-verifies("rpc.methods", "GET and DELETE are 405, and what is no JSON by its type is 415", async () => {
+verifies("rpc.methods", "GET and DELETE are 405, and a content type other than JSON is 415", async () => {
   const { client } = await started;
   for (const method of ["GET", "DELETE", "PUT"]) {
     const answer = await client.send(CONTROL, { method, token: CONTROL_TOKEN });

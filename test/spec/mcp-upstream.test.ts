@@ -52,7 +52,7 @@ function inFrontOf(t: Closer, servers: Readonly<Record<string, string | object>>
 
 verifies(
   "mcp.upstream.tools",
-  "tools of all servers stand after the endpoints, with their server's name",
+  "tools of all servers are listed after the endpoints, with their server's name",
   async (t) => {
     const described = {
       ...{ name: "search", title: "Search", description: "Finds.", annotations: { readOnlyHint: true } },
@@ -112,7 +112,7 @@ verifies(
   },
 );
 
-verifies("mcp.upstream.call", "a call goes on as it came, and its result comes back as it is", async (t) => {
+verifies("mcp.upstream.call", "a call and its result are passed on unchanged", async (t) => {
   const result = {
     content: [
       { type: "image", data: "aGk=", mimeType: "image/png" },
@@ -143,7 +143,7 @@ verifies("mcp.upstream.call", "a result in one event may be as large as a whole 
   assert.ok(at(answer.json, "result", "content", 0, "text") === large);
 });
 
-verifies("mcp.upstream.call", "progress is passed on while the call goes on", async (t) => {
+verifies("mcp.upstream.call", "progress is passed on during the call", async (t) => {
   const server = await mcpServer(t, LEGACY);
   const { client } = await inFrontOf(t, { docs: server.url });
   await use(client, "docs__search");
@@ -402,7 +402,7 @@ verifies(
   },
 );
 
-verifies("mcp.upstream.chain", "the token's cap is looked at before a call is passed on", async (t) => {
+verifies("mcp.upstream.chain", "the token's cap is checked before a call is passed on", async (t) => {
   const server = await mcpServer(t, LEGACY);
   const token = "gw_live_capped0Agent6";
   const capped = { id: 9, name: "capped", hash: hashOf(token), scopes: ["mcp"], monthly_budget_usd_cap: 1 };
@@ -434,7 +434,7 @@ verifies("mcp.upstream.chain", "the token's cap is looked at before a call is pa
   );
 });
 
-verifies("mcp.upstream.eras", "one bridge may stand behind another", async (t) => {
+verifies("mcp.upstream.eras", "a bridge can be the upstream of another", async (t) => {
   const back = await startGateway(
     t,
     bridgeParts({ endpoint: echoEntry({ name: "Far", expose_as_mcp_tool: true }) }),
@@ -467,7 +467,7 @@ verifies("mcp.upstream.ssrf", "an address that is not let through is not connect
   assert.equal(server.requests.length, 0);
 });
 
-verifies("mcp.upstream.secrets", "headers for a server reach it, and nobody else", async (t) => {
+verifies("mcp.upstream.secrets", "headers for a server reach only that server", async (t) => {
   const secret = "shh-very-secret-41";
   const leak = { error: { code: -32001, message: `Bearer ${secret} is not welcome` } };
   const server = await mcpServer(t, { ...LEGACY, "tools/call": leak, "tools/list": leak });

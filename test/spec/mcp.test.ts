@@ -128,7 +128,7 @@ verifies("mcp.call", "an answer with an output_schema is structured content too"
   assert.equal(await structured("ask", "plain"), undefined);
 });
 
-verifies("mcp.call", "a conversation goes on with the session_id of the answer before", async () => {
+verifies("mcp.call", "a session continues with the session_id of the previous answer", async () => {
   const { client } = await started;
   const first = await use(client, "chatty", { message: "One" });
   const id = at(first.json, "result", "_meta", "session_id");
@@ -224,7 +224,7 @@ verifies("mcp.codes.5xx", "a disabled provider is -32603", async (t) => {
 
 verifies(
   ["rpc.http.401", "auth.scope.mcp", "mcp.scope"],
-  "who may not come in gets the plain error body",
+  "refused tokens get the plain error body",
   async () => {
     const { client } = await started;
     const send = (token: string | undefined, path = BRIDGE) => client.send(path, { token, body: "{" });
@@ -355,38 +355,32 @@ verifies("rpc.stateless", "the stateless revision works on the bridge, too", asy
   assertRpcError(await statelessRpc(client, { method: "ping" }, sent), -32601, /Method not found/, 404);
 });
 
-verifies(
-  "mcp.progress",
-  "a client that asks for progress hears of it as events while the model is at work",
-  async (t) => {
-    const { client, clock, provider } = await startGateway(t, bridgeParts({ endpoint: shown({}) }));
-    let answer = (): void => {};
-    provider.answer((response) => {
-      answer = () => {
-        const choices = [
-          { index: 0, message: { role: "assistant", content: "Done." }, finish_reason: "stop" },
-        ];
-        response.writeHead(200, { "content-type": "application/json" });
-        response.end(JSON.stringify({ id: "x", object: "chat.completion", created: 1, model: "m", choices }));
-      };
-    });
-    const params = { name: "ask", arguments: { message: "Hello" }, _meta: { progressToken: "p1" } };
-    const body = { jsonrpc: "2.0", id: 9, method: "tools/call", params };
-    const stream = await client.stream(BRIDGE, { token: AGENT, body, ...EVENTS });
-    const next = async (): Promise<unknown> =>
-      JSON.parse(/^data: (.*)$/m.exec((await stream.next()) ?? "")?.[1] ?? "null");
-    assert.match(String(stream.headers["content-type"]), /^text\/event-stream/);
-    assert.deepEqual(at(await next(), "params"), { progressToken: "p1", progress: 0, message: "0 s" });
-    await provider.received(1);
-    clock.advance(5000);
-    assert.deepEqual(at(await next(), "params"), { progressToken: "p1", progress: 5, message: "5 s" });
-    answer();
-    const last = await next();
-    assert.equal(at(last, "id"), 9);
-    assert.equal(at(last, "result", "content", 0, "text"), "Done.");
-    assert.equal(await stream.next(), undefined);
-  },
-);
+verifies("mcp.progress", "a client that requests progress gets events while the model works", async (t) => {
+  const { client, clock, provider } = await startGateway(t, bridgeParts({ endpoint: shown({}) }));
+  let answer = (): void => {};
+  provider.answer((response) => {
+    answer = () => {
+      const choices = [{ index: 0, message: { role: "assistant", content: "Done." }, finish_reason: "stop" }];
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(JSON.stringify({ id: "x", object: "chat.completion", created: 1, model: "m", choices }));
+    };
+  });
+  const params = { name: "ask", arguments: { message: "Hello" }, _meta: { progressToken: "p1" } };
+  const body = { jsonrpc: "2.0", id: 9, method: "tools/call", params };
+  const stream = await client.stream(BRIDGE, { token: AGENT, body, ...EVENTS });
+  const next = async (): Promise<unknown> =>
+    JSON.parse(/^data: (.*)$/m.exec((await stream.next()) ?? "")?.[1] ?? "null");
+  assert.match(String(stream.headers["content-type"]), /^text\/event-stream/);
+  assert.deepEqual(at(await next(), "params"), { progressToken: "p1", progress: 0, message: "0 s" });
+  await provider.received(1);
+  clock.advance(5000);
+  assert.deepEqual(at(await next(), "params"), { progressToken: "p1", progress: 5, message: "5 s" });
+  answer();
+  const last = await next();
+  assert.equal(at(last, "id"), 9);
+  assert.equal(at(last, "result", "content", 0, "text"), "Done.");
+  assert.equal(await stream.next(), undefined);
+});
 
 verifies("mcp.progress", "without a token, or without events, the answer is one JSON body", async () => {
   const { client, provider } = await started;

@@ -72,20 +72,24 @@ verifies("http.memory.bodies", "a body that does not fit beside others is not re
   assert.match(await second.answer, /^HTTP\/1\.1 503 [\s\S]*Retry-After: 1/);
 });
 
-verifies("http.memory.answers", "unread answers count, and room is back when they are gone", async (t) => {
-  const g = await start(t);
-  const { hostname, port } = new URL(g.client.origin);
-  const deaf = connect(Number(port), hostname);
-  deaf.pause().on("error", () => {});
-  const lines = ["Host: x", `Authorization: Bearer ${TOKENS.web}`, "Content-Length: 15"];
-  deaf.write(`POST /api/${PROJECT}/big HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n{"message":"x"}`);
-  await until(async () => (await buffered(g)) > 14_000_000, "an unread answer");
-  assertShed(await g.call({ message: "small" }, { slug: "echo" }), FULL);
-  deaf.destroy();
-  await until(async () => (await buffered(g)) === 0, "nothing is held");
-  assertAnswered(await g.call({ message: "small" }, { slug: "echo" }));
-  assert.equal(g.gateway.openCalls, 0);
-});
+verifies(
+  "http.memory.answers",
+  "unread answers count against the limit until they are read or dropped",
+  async (t) => {
+    const g = await start(t);
+    const { hostname, port } = new URL(g.client.origin);
+    const deaf = connect(Number(port), hostname);
+    deaf.pause().on("error", () => {});
+    const lines = ["Host: x", `Authorization: Bearer ${TOKENS.web}`, "Content-Length: 15"];
+    deaf.write(`POST /api/${PROJECT}/big HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n{"message":"x"}`);
+    await until(async () => (await buffered(g)) > 14_000_000, "an unread answer");
+    assertShed(await g.call({ message: "small" }, { slug: "echo" }), FULL);
+    deaf.destroy();
+    await until(async () => (await buffered(g)) === 0, "nothing is held");
+    assertAnswered(await g.call({ message: "small" }, { slug: "echo" }));
+    assert.equal(g.gateway.openCalls, 0);
+  },
+);
 
 verifies("http.memory.upstream", "a provider's answer that does not fit is given up", async (t) => {
   const g = await start(t);

@@ -95,7 +95,7 @@ verifies(
 
 verifies(
   ["proxy.oauth.single", "proxy.oauth.audit"],
-  "a hundred calls at once are refused by one refusal, which is told once",
+  "a hundred concurrent calls fail with one failed refresh, which is recorded once",
   async (t) => {
     const g = await start(t);
     let refuse = (): void => {};
@@ -295,7 +295,7 @@ verifies("proxy.oauth", "whatever else the token server does short of a token is
   assert.equal((await g.audit()).length, 1);
 });
 
-verifies("proxy.oauth", "the SSRF guard stands before the token server as well", async (t) => {
+verifies("proxy.oauth", "the SSRF guard covers the token server as well", async (t) => {
   const g = await start(t, {}, { allow: [] });
   const refused = await g.get();
   assertRefused(refused, 422, "Upstream URL blocked by SSRF guard.");

@@ -49,36 +49,32 @@ verifies("cost.bundled-prices", "a token's cap holds by the bundled table alone"
   );
 });
 
-verifies(
-  "cost.warn-unpriced",
-  "a token's cap is warned of where it relies on a model that nobody knows the price of",
-  async () => {
-    const tokens = [{ name: "capped", hash: hashOf("gw_live_capped"), monthly_budget_usd_cap: 5 }];
-    const warned = async (
-      fields: Readonly<Record<string, unknown>>,
-      root: Readonly<Record<string, unknown>> = {},
-    ): Promise<string | undefined> => {
-      const { errors, warnings } = await loadFiles(fileOf({ tokens, endpoint: fields, root }));
-      assert.deepEqual(errors, []);
-      const found = warnings.filter(({ code }) => code === "W0102");
-      assert.ok(found.length <= 1);
-      assert.ok(found.every(({ path }) => path.endsWith(".monthly_budget_usd_cap")));
-      return found[0]?.message;
-    };
-    assert.match((await warned({ model: "house-blend" })) ?? "", /openai\/house-blend: no price is known/);
-    const failover = [{ credential: "main", model: "spare-blend" }];
-    assert.match((await warned({ failover })) ?? "", /for openai\/spare-blend:/);
-    assert.equal(await warned({ model: "gpt-5-mini-2025-08-07" }), undefined);
-    assert.equal(await warned({ provider: "mock", model: "house-blend", credential: "echo" }), undefined);
-    assert.equal(await warned({ model: "house-blend", estimated_cost_per_1k_tokens_usd: 1 }), undefined);
-    const prices = [{ provider: "openai", model: "house-blend", input: 1, output: 1 }];
-    assert.equal(await warned({ model: "house-blend" }, { prices }), undefined);
-  },
-);
+verifies("cost.warn-unpriced", "a token's cap that relies on an unpriced model is a warning", async () => {
+  const tokens = [{ name: "capped", hash: hashOf("gw_live_capped"), monthly_budget_usd_cap: 5 }];
+  const warned = async (
+    fields: Readonly<Record<string, unknown>>,
+    root: Readonly<Record<string, unknown>> = {},
+  ): Promise<string | undefined> => {
+    const { errors, warnings } = await loadFiles(fileOf({ tokens, endpoint: fields, root }));
+    assert.deepEqual(errors, []);
+    const found = warnings.filter(({ code }) => code === "W0102");
+    assert.ok(found.length <= 1);
+    assert.ok(found.every(({ path }) => path.endsWith(".monthly_budget_usd_cap")));
+    return found[0]?.message;
+  };
+  assert.match((await warned({ model: "house-blend" })) ?? "", /openai\/house-blend: no price is known/);
+  const failover = [{ credential: "main", model: "spare-blend" }];
+  assert.match((await warned({ failover })) ?? "", /for openai\/spare-blend:/);
+  assert.equal(await warned({ model: "gpt-5-mini-2025-08-07" }), undefined);
+  assert.equal(await warned({ provider: "mock", model: "house-blend", credential: "echo" }), undefined);
+  assert.equal(await warned({ model: "house-blend", estimated_cost_per_1k_tokens_usd: 1 }), undefined);
+  const prices = [{ provider: "openai", model: "house-blend", input: 1, output: 1 }];
+  assert.equal(await warned({ model: "house-blend" }, { prices }), undefined);
+});
 
 verifies(
   "provider.settings.warned",
-  "a setting that the model refuses is warned of where it stands, and why",
+  "a setting that the model rejects is a warning at its position, with the reason",
   async () => {
     const { errors, warnings } = await loadFiles(
       fileOf({

@@ -56,7 +56,7 @@ verifies(
 
 verifies(
   ["failure.code", "failure.status"],
-  "the gateway's code and the provider's own are in headers, and a code that is no name is left out",
+  "the gateway's code and the provider's own are in headers; a code that is not a name is left out",
   async (t) => {
     const g = await startGateway(t);
     const rows: readonly [error: object, code: string | undefined][] = [
@@ -151,7 +151,7 @@ verifies("failover.on.passing", "a lock, an early try and a closed request move 
   }
 });
 
-verifies("failure.detail.credential", "two credentials of one model are told apart", async (t) => {
+verifies("failure.detail.credential", "two credentials of one model are distinguished", async (t) => {
   const { g, primary } = await withPrimary(t, [{ credential: "main", model: "gpt-4o-mini" }]);
   primary.answer(statusAnswer(500, { error: { message: "one" } }));
   g.provider.failsWith(500, "two");
@@ -187,7 +187,7 @@ verifies(
   },
 );
 
-verifies("failure.cause", "a certificate that is not trusted is told as TLS", () => {
+verifies("failure.cause", "an untrusted certificate is reported as TLS", () => {
   const coded = (code: string): Error => Object.assign(new Error("x"), { code });
   assert.equal(connectionCause(coded("DEPTH_ZERO_SELF_SIGNED_CERT")), "TLS: depth zero self signed cert");
   assert.equal(connectionCause(coded("ERR_TLS_CERT_ALTNAME_INVALID")), "TLS: err tls cert altname invalid");
@@ -240,7 +240,7 @@ verifies("failure.scrubbed", "what is left of a key in a provider's words is tak
   }
 });
 
-verifies("failure.log", "the end of an answer that broke off is told as what it is", async (t) => {
+verifies("failure.log", "an interrupted answer is logged as such", async (t) => {
   const g = await startGateway(t);
   const reasonOf = (): unknown => at(callLine(g), "finish_reason");
   g.provider.answer(sseAnswer([chunk({ content: "Hel" })]));

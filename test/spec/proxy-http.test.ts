@@ -261,7 +261,7 @@ verifies("proxy.framing", "a request whose lengths contradict each other is refu
   assert.equal(asked, 0);
 });
 
-verifies("proxy.framing", "an answer that is no HTTP, or contradicts itself, is a 502", async (t) => {
+verifies("proxy.framing", "an answer that is not HTTP, or contradicts itself, is a 502", async (t) => {
   const upstream = await rawUpstream(t);
   const parts = { allow: ["localhost"] };
   const { client } = await startProxy(t, { upstream_url: upstream.url }, parts);
@@ -355,7 +355,7 @@ verifies("proxy.broken", "time that runs out midway resets the client's connecti
   assert.equal(seen.ended, false);
 });
 
-verifies("proxy.gone", "a client that leaves closes the upstream's connection", async (t) => {
+verifies("proxy.gone", "a client that disconnects closes the upstream connection", async (t) => {
   const upstream = await rawUpstream(t);
   const { client, gateway } = await startProxy(t, { upstream_url: upstream.url }, { allow: ["localhost"] });
   const leavings = [
@@ -375,7 +375,7 @@ verifies("proxy.gone", "a client that leaves closes the upstream's connection", 
   }
 });
 
-verifies("proxy.stream", "a call goes on as it began, whatever the configuration becomes", async (t) => {
+verifies("proxy.stream", "a call continues on its configuration, whatever is reloaded", async (t) => {
   const upstream = await rawUpstream(t);
   const g = await startProxy(t, { upstream_url: upstream.url }, { allow: ["localhost"] });
   const out = open(`${g.client.origin}${proxied()}`, {}, "GET");

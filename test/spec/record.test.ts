@@ -156,7 +156,7 @@ verifies("health.ready.degraded", "a degraded store leaves the gateway ready and
   assert.equal((await g.admin.send("/readyz", { method: "GET" })).status, 503);
 });
 
-verifies("server.config-hash", "answers name the config when they are told to", async (t) => {
+verifies("server.config-hash", "answers name the configuration when that is configured", async (t) => {
   const silent = await startGateway(t, { endpoint: echoEntry({}) });
   assert.equal((await silent.call({ message: "Hello" })).headers["x-gateway-config"], undefined);
   const open = await startGateway(t, { server: { expose_config_hash: true }, endpoint: echoEntry({}) });

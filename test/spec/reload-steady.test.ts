@@ -124,7 +124,7 @@ verifies("reload.steady", "a file that changes during a load is read again", asy
   assert.ok(g.lines.some((line) => line.includes("files changed while they were read")));
 });
 
-test("files that never stand still are an error of their own, not half a configuration", async (t) => {
+test("files that keep changing are an error of their own, not half a configuration", async (t) => {
   const folder = folderOf(t);
   const path = join(folder, "gateway.config.yaml");
   const plugin = changing(`let times = 0;

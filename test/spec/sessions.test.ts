@@ -41,7 +41,7 @@ function start(
 
 verifies(
   ["session.created", "session.resumed", "session.stored.before-template"],
-  "a session is made by the first call, and its history stands before what is said next",
+  "a session is created by the first call, and its history precedes the next message",
   async (t) => {
     const g = await start(t, { prompt: "Be brief.", user_prompt_template: "Q: {{input}}" });
     g.provider.says("First answer.");

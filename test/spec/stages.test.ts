@@ -7,7 +7,7 @@ import { verifies } from "./verifies.ts";
 
 verifies(
   ["order.input-steps", "order.no-later-step"],
-  "of several refusals the earliest step's is told, and no later step runs",
+  "of several refusals the earliest step's is answered, and no later step runs",
   async (t) => {
     const wrong = { message: "forbidden", mood: "bad" };
     const strict = {
@@ -98,7 +98,7 @@ verifies("schema.draft-07", "a draft-07 schema is read as one", async (t) => {
 
 verifies(
   ["schema.output.json", "schema.output.told", "http.retry.502"],
-  "an answer that is not the JSON that the schema wants is a 502",
+  "an answer that does not match the schema is a 502",
   async (t) => {
     const output_schema = {
       type: "object",
@@ -139,7 +139,7 @@ function stageModule(name: string, stage: string, hooks: string): string {
 
 verifies(
   ["stage.plugin.position", "config.plugin.local"],
-  "third parties' stages run where they say they stand, in the order of the YAML, .ts and .js alike",
+  "third-party stages run at their stage, in the order of the YAML, .ts and .js alike",
   async (t) => {
     const mark = (name: string): string =>
       `request(x) { x.messages = x.messages.map((m) => ({ ...m, content: m.content + " ${name}" })); }`;
@@ -191,7 +191,7 @@ verifies(
 
 verifies(
   ["http.error.internal", "error.status.500", "http.retry.500"],
-  "a stage that throws is a 500 that tells nothing of it",
+  "a stage that throws is a 500 without its error",
   async (t) => {
     const throws = `request() { throw new Error("password hunter2 at /srv/plugins"); }`;
     const rejects = `async request() { throw new Error("password hunter2"); }`;
@@ -214,7 +214,7 @@ verifies(
   },
 );
 
-verifies("http.retry.never", "what no retry can mend says so", async (t) => {
+verifies("http.retry.never", "errors that a retry cannot resolve have x-should-retry: false", async (t) => {
   const g = await startGateway(t, {
     endpoint: echoEntry({ usage_hard_limit_tokens: 1 }),
     endpoints: [echoEntry({ name: "Poor", monthly_budget_usd: 0, estimated_cost_per_1k_tokens_usd: 1 })],

@@ -33,7 +33,7 @@ function failureOf(events: readonly string[]): string {
 
 verifies(
   ["stream.no-total-limit", "config.defaults.provider"],
-  "a stream that goes on lasts longer than any limit on a whole answer",
+  "an active stream may last longer than the limit of a whole answer",
   async (t) => {
     const g = await startGateway(t);
     const { played, stream } = await begun(g);
@@ -70,7 +70,7 @@ verifies("stream.idle", "silence inside a stream ends it after `stream_idle_time
 
 verifies(
   "failover.on.timeout",
-  "a head, a role or comments are no content: the next entry is asked after `first_byte_timeout_ms`",
+  "a head, a role or comments are not content: the next entry is tried after `first_byte_timeout_ms`",
   async (t) => {
     const g = await startGateway(t, {
       root: openai({ first_byte_timeout_ms: 2_000 }),

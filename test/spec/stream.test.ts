@@ -12,7 +12,7 @@ const ask = { message: "Hello" };
 
 verifies(
   ["stream.events", "stream.content", "stream.usage"],
-  "a stream is role, text, finish, usage with meta, [DONE], whichever provider speaks",
+  "a stream is role, text, finish, usage with meta, [DONE], for every provider",
   async (t) => {
     const g = await startGateway(t, { endpoints: [echoEntry({ name: "Echo" })] });
     g.provider.streams(["Good", " day", "."], { usage: { prompt: 9, completion: 3 } });
@@ -68,7 +68,7 @@ verifies(
 
 verifies(
   ["stream.failure-late", "stream.no-failover-late", "provider.stream.incomplete"],
-  "after the first byte a failure is an event with the error body, then [DONE]; nobody else is asked",
+  "after the first byte a failure is an event with the error body, then [DONE], without failover",
   async (t) => {
     const g = await startGateway(t, { endpoint: { failover: [{ credential: "main", model: "gpt-4o" }] } });
     const breaks: ((stream: ReturnType<typeof g.provider.opens>) => Promise<void>)[] = [
@@ -131,14 +131,18 @@ verifies(
   },
 );
 
-verifies("stream.client-gone", "a client that leaves before the first content cancels as well", async (t) => {
-  const g = await startGateway(t);
-  const played = g.provider.opens();
-  const left = g.client.abandon(callBytes({ ...ask, stream: true }));
-  await played.opened;
-  left();
-  await played.closed;
-});
+verifies(
+  "stream.client-gone",
+  "a client that disconnects before the first content cancels the provider call as well",
+  async (t) => {
+    const g = await startGateway(t);
+    const played = g.provider.opens();
+    const left = g.client.abandon(callBytes({ ...ask, stream: true }));
+    await played.opened;
+    left();
+    await played.closed;
+  },
+);
 
 verifies("stream.backpressure", "a client that does not read holds back the provider", async (t) => {
   const g = await startGateway(t);

@@ -186,7 +186,7 @@ verifies(
 
 verifies(
   "telemetry.otlp",
-  "a client's trace is gone on with; one that it does not sample is left alone",
+  "a client's trace is continued; one that is not sampled is not exported",
   async (t) => {
     const { g, spans } = await startTraced(t);
     g.provider.says("Yes.");
@@ -260,7 +260,7 @@ verifies(
 
 verifies(
   "telemetry.otlp",
-  "what waits is exported at shutdown, and a reload takes tracing up and down",
+  "queued spans are exported at shutdown, and a reload turns tracing on and off",
   async (t) => {
     const { g, collector } = await startTraced(t);
     g.provider.says("Yes.");

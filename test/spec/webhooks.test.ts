@@ -107,7 +107,7 @@ verifies("webhook.body.fields", "the body has the specification's fields", async
 
 verifies(
   ["webhook.inactive", "webhook.events.filter", "webhook.project"],
-  "a webhook that is inactive, wants other events or is another project's hears nothing",
+  "a webhook that is inactive, for other events or of another project is not called",
   async (t) => {
     const siem = await receiver(t);
     const hook = { url: siem.url, secret: SECRET, events: ["guardrail.blocked"] };
@@ -174,7 +174,7 @@ verifies("webhook.timeout", "a receiver that does not answer in ten seconds has 
   assert.equal(at(record, "error"), "timed out after 10000 ms");
 });
 
-verifies("webhook.unreachable", "a receiver that nobody can reach has failed", async (t) => {
+verifies("webhook.unreachable", "an unreachable receiver is a failed delivery", async (t) => {
   const gone = await receiver(t);
   const { url } = gone;
   await gone.close();
@@ -221,7 +221,7 @@ verifies("server.drain", "stopping sends what webhooks still wait for", async (t
   assert.equal(g.receiver.requests.length, 2);
 });
 
-verifies("server.drain", "a process that is told to end sends what webhooks still wait for", async (t) => {
+verifies("server.drain", "a process that stops sends queued deliveries first", async (t) => {
   const siem = await receiver(t);
   const config = configOf(partsOf({ url: siem.url }), "https://provider.invalid");
   const { client, stop } = await gatewayProcess(t, config);
@@ -234,7 +234,7 @@ verifies("server.drain", "a process that is told to end sends what webhooks stil
   assert.equal(siem.requests.length, 50);
 });
 
-verifies("webhook.post", "a reload changes who hears, from the next event on", async (t) => {
+verifies("webhook.post", "a reload changes the receivers from the next event on", async (t) => {
   const g = await scene(t);
   const other = await receiver(t);
   await blockedCall(g);
