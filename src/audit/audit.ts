@@ -1,6 +1,6 @@
 /**
- * The one entrance of the audit log: makes records of events, has the store keep them in their order, and then tells
- * whoever listens (webhooks). Must not know where events come from, nor hold up what caused them.
+ * The only way into the audit log: turns events into records, stores them in order, and then notifies listeners
+ * (webhooks). Does not know the sources of events and does not delay them.
  */
 import { queueLimit } from "../base/audit-bytes.ts";
 import type { VerdictRecord } from "../plugin/exchange.ts";
@@ -18,13 +18,13 @@ export const GATEWAY_WIDE: AuditEvent["project"] = Object.freeze({ id: 0, name: 
 
 export interface AuditTrail {
   /**
-   * Answers when the store has it. One more than RECORDS_WAITING_MAX is lost, and the log says so. `id`: a UUID; default:
+   * Resolves when it is stored. Records beyond RECORDS_WAITING_MAX are lost, which is logged. `id`: a UUID; default:
    * a random one.
    */
   record(event: AuditEvent, id?: string): MaybePromise<void>;
   /** Calls `listener` for each record that the store has, in their order. Returns the way to stop. */
   onRecord(listener: (record: AuditRecord) => void): () => void;
-  /** Answers when the store has all that was recorded so far. */
+  /** Resolves when everything recorded so far is stored. */
   flush(): MaybePromise<void>;
 }
 
@@ -116,7 +116,7 @@ export function createAuditTrail({ store, clock, random, log }: AuditTrailOption
   };
 }
 
-/** A record in the specification's fields: the body of a webhook's delivery, and what the admin API shows beside its id. */
+/** A record in its public fields: the body of a webhook delivery, and the admin API's entry without the id. */
 export function auditFields(record: AuditRecord): Readonly<Record<string, unknown>> {
   const { event, severity, actor, project, target, metadata, ipAddress, occurredAtMs } = record;
   const { id, name, uuid } = project;

@@ -7,7 +7,7 @@ export function isUuid(text: string): boolean {
   return text.length === 36 && UUID.test(text);
 }
 
-/** Name-based UUID (version 5, RFC 9562): the same for the same namespace and name, for ever. */
+/** Name-based UUID (version 5, RFC 9562): the same for the same namespace and name. */
 export function uuidV5(namespace: string, name: string): string {
   const hash = createHash("sha1")
     .update(Buffer.from(namespace.replaceAll("-", ""), "hex"))
@@ -24,7 +24,7 @@ export function numericId(uuid: string): number {
   return createHash("sha256").update(uuid.toLowerCase()).digest().readUInt32BE(0) & 0x7fffffff || 1;
 }
 
-/** First 8 hex digits of the SHA-256: how a secret is shown where it may not be. */
+/** First 8 hex digits of the SHA-256: shown in place of a secret. */
 export function fingerprint(secret: string): string {
   return createHash("sha256").update(secret, "utf8").digest("hex").slice(0, 8);
 }

@@ -13,7 +13,7 @@ import { type LinearPattern, linearPattern } from "./linear-pattern.ts";
 
 export type Compilation = { readonly ok: true; readonly validate: ValidateFunction } | SchemaRefusal;
 
-/** How much is said of an invalid value: its first error, all of them, or all with the schemas they come from. */
+/** How much is reported of an invalid value: its first error, all of them, or all with the schemas they come from. */
 export type Depth = "first" | "all" | "verbose";
 
 type Draft = "2020-12" | "draft-07";
@@ -34,10 +34,10 @@ interface Engine {
   compiled: number;
 }
 
-/** Ajv's scope keeps something of every schema it ever compiled: after so many an engine is replaced. */
+/** Ajv's scope retains memory for every compiled schema: after this number an engine is replaced. */
 const COMPILED_PER_ENGINE_MAX = 500;
 
-/** Compiles one schema, or says what is wrong with it. Never throws. */
+/** Compiles one schema, or returns what is wrong with it. Never throws. */
 export function compileWithAjv(schema: JsonSchema, depth: Depth): Compilation {
   const draft = draftOf(schema);
   if (draft === undefined) {
@@ -59,7 +59,7 @@ export function compileWithAjv(schema: JsonSchema, depth: Depth): Compilation {
     engines.delete(key); // A compilation that was cut off leaves it half done.
     return refused(reasonOf(error), []);
   } finally {
-    // A schema that names itself may stand where one of Ajv's own was.
+    // A schema with an `$id` may have replaced one of Ajv's own.
     if (typeof schema === "object" && "$id" in schema) engines.delete(key);
   }
 }
@@ -76,7 +76,7 @@ const load = createRequire(import.meta.url);
 const loadAjv2020 = () => (load("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js")).Ajv2020;
 const loadAjv = () => (load("ajv") as typeof import("ajv")).Ajv;
 
-/** Whether a key of that name stands anywhere in the value, however deep. */
+/** Whether the value has a key of that name at any depth. */
 function mentions(value: unknown, key: string): boolean {
   const open: unknown[] = [value];
   while (open.length > 0) {
@@ -110,7 +110,7 @@ function newEngine(draft: Draft, depth: Depth, hasFormats: boolean): Ajv | Ajv20
   return ajv;
 }
 
-/** In the place of RegExp, which backtracks. Ajv tells patterns apart by their text. */
+/** Replaces RegExp, which backtracks. Ajv tells patterns apart by their text. */
 class SchemaPattern implements LinearPattern {
   readonly #source: string;
   readonly #pattern: LinearPattern;
@@ -158,7 +158,7 @@ function withinTime(run: () => Compilation): Compilation {
 
 function reasonOf(error: unknown): string {
   if (error instanceof RangeError) return "the schema is nested too deeply";
-  // The time limit's error is made by the other context, so it is no instance of this one's Error.
+  // The time limit's error is made by the other context, so it is not an instance of this one's Error.
   if (typeof error === "object" && error !== null && "code" in error && error.code === TIMED_OUT) {
     return `the schema takes over ${COMPILE_MS_MAX / 1000} s to compile`;
   }

@@ -1,6 +1,6 @@
 /**
  * Whether a JSON Schema is well formed: each keyword holds the kind of value that it takes. Does the meta-schema's
- * work at a thousandth of its price, and says where in the schema the fault stands. Compiles nothing.
+ * work at a thousandth of its cost, and returns the position of the fault. Compiles nothing.
  */
 import { isJsonObject } from "./json.ts";
 import { patternRefusal } from "./linear-pattern.ts";
@@ -34,7 +34,7 @@ const isText = (value: unknown) => typeof value === "string";
 const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
 const isType = (value: unknown) => isText(value) && TYPES.some((type) => type === value);
 
-/** Checks of values that are no schemas, and the words for them. */
+/** Checks of values that are not schemas, and their descriptions. */
 const KINDS = {
   text: { check: isText, words: "a string" },
   texts: { check: isTexts, words: "a list of strings" },

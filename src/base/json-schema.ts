@@ -21,7 +21,7 @@ export interface SchemaFault {
   readonly params: Readonly<Record<string, unknown>>;
   /** The schema object that holds the keyword. */
   readonly schema: Readonly<Record<string, unknown>>;
-  /** Where the keyword stands in the whole schema, as a JSON pointer. */
+  /** JSON pointer of the keyword in the whole schema. */
   readonly schemaPath: string;
 }
 
@@ -34,12 +34,12 @@ const SHOWN_CHARACTERS_MAX = 300;
 /** Of a larger value only the first error is sought: all errors of a huge body would fill the memory. */
 const EXPLAINED_NODES_MAX = 2000;
 
-/** By the schema's text: what was asked for since the latest load, and what was before and not since. */
+/** By the schema's text: those used since the latest load, and those used before and not since. */
 let asked = new Map<string, CompiledSchema>();
 let askedBefore = new Map<string, CompiledSchema>();
 
 /**
- * A load is over. What two loads in a row have not asked for is forgotten: even a small check takes 40 KB, and a gateway
+ * Called after a load. Schemas that two consecutive loads have not used are dropped: even a small check takes 40 KB, and a gateway
  * that is reloaded all day meets many.
  */
 export function forgetUnusedSchemas(): void {
@@ -49,7 +49,7 @@ export function forgetUnusedSchemas(): void {
 
 /**
  * Compiles a schema of draft 2020-12, or draft-07 when its `$schema` says so. Only own properties count. Refuses
- * what is no valid schema, refers to anything outside itself, or takes over 2 s. Equal schemas share one check.
+ * what is not a valid schema, refers to anything outside itself, or takes over 2 s. Equal schemas share one check.
  */
 export function compileSchema(schema: JsonSchema): CompiledSchema {
   const text = textOf(schema);

@@ -43,7 +43,7 @@ export function isNanoUsd(value: number): boolean {
 
 /**
  * The cost that ends a reservation, whatever was handed in: a reservation that never ends would block its budget. A
- * fraction counts as the next whole nano-dollar; what is no amount at all counts as the estimate that was reserved.
+ * fraction counts as the next whole nano-dollar; anything that is not an amount counts as the estimate that was reserved.
  */
 export function settleableNanoUsd(costNanoUsd: number, estimateNanoUsd: number): number {
   if (isNanoUsd(costNanoUsd)) return costNanoUsd;

@@ -3,13 +3,13 @@
  * event loop run before it continues.
  */
 
-/** What one slice may take before calls get their turn. */
+/** Duration of one slice, after which calls run. */
 const SLICE_MS = 8;
 
 export class Slices {
   #sinceMs = performance.now();
 
-  /** True when it is time to `await yielded()`. Costs one look at the clock. */
+  /** True when it is time to `await yielded()`. Reads the clock once. */
   get isUsedUp(): boolean {
     return performance.now() - this.#sinceMs >= SLICE_MS;
   }

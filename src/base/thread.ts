@@ -16,7 +16,7 @@ export function startThread(url: URL, options: WorkerOptions = {}): Worker {
   return worker;
 }
 
-/** In development the thread runs TypeScript too, and tsx must be asked for anew in each thread. */
+/** In development the thread runs TypeScript too, and tsx must be registered in each thread. */
 function sourceThread(entry: string, options: WorkerOptions): Worker {
   const tsx = JSON.stringify(import.meta.resolve("tsx/esm/api"));
   const source = `import(${tsx}).then(({ register }) => { register(); return import(${JSON.stringify(entry)}); })`;

@@ -1,7 +1,7 @@
-/** Puts the tool calls of a streamed answer together again, from the parts in which they come. */
+/** Assembles the tool calls of a streamed answer from their deltas. */
 import type { ToolCall, ToolCallDelta } from "../plugin/chat.ts";
 
-/** The calls of a streamed answer, as far as they have come. */
+/** The calls received so far. */
 export class ToolCallList {
   readonly #calls: ToolCall[] = [];
 

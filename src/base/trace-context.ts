@@ -1,13 +1,13 @@
 /**
- * W3C trace context: what a client's `traceparent` says, and the ids of a call's own spans. Those are made of its request
- * id, so that nobody has to keep them, and a request id alone finds its trace.
+ * W3C trace context: a client's `traceparent`, and the ids of a call's own spans. Those are made of its request
+ * id, so that they need not be stored, and a request id alone finds its trace.
  */
 
 import type { Exchange } from "../plugin/index.ts";
 
 /** A valid `traceparent`. */
 export interface TraceParent {
-  /** As it came. */
+  /** Unchanged. */
   readonly text: string;
   /** 32 hex digits. */
   readonly traceId: string;
@@ -17,7 +17,7 @@ export interface TraceParent {
   readonly sampled: boolean;
 }
 
-/** Later versions may say more after the flags; what is known of them stands where version 00 has it. */
+/** Later versions may append fields after the flags; the known ones are where version 00 has them. */
 const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-[!-~]{0,200})?$/;
 
@@ -29,7 +29,7 @@ export function traceParentOf(header: unknown): TraceParent | undefined {
   return { text: header, traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };
 }
 
-/** The client's own `traceparent`, which goes on as it came where no trace is recorded (CONTRACT section 3). */
+/** The client's own `traceparent`, passed through unchanged where no trace is recorded. */
 export function passthrough({ headers }: Pick<Exchange, "headers">): string | undefined {
   return traceParentOf(headers["traceparent"])?.text;
 }

@@ -1,2 +1,2 @@
-/** The package's version, as it tells itself to clients. test/docs.test.ts holds it to package.json. */
+/** The package's version, as clients see it. test/docs.test.ts holds it to package.json. */
 export const VERSION = "0.1.0";

@@ -138,7 +138,7 @@ export async function makeContext(input: CompileInput): Promise<CompileContext> 
         const made = make();
         if (!isPromise(made)) return made;
         const outcome = made.catch(refuse);
-        // Another failure may come first, and then nobody waits for this one.
+        // When another failure comes first, this one is not awaited.
         outcome.catch(() => undefined);
         return outcome;
       } catch (thrown) {

@@ -70,7 +70,7 @@ export class EndpointUnits {
 
 /**
  * Everything beside itself that a compiled endpoint may depend on. Other entries are left out, and where things are
- * written; a key that is new to the configuration is included until somebody leaves it out.
+ * written; a key that is new to the configuration is included until it is excluded here.
  */
 function basisKey(config: ResolvedConfig, project: ProjectConfig): string {
   const {

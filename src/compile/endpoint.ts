@@ -1,4 +1,4 @@
-/** Compiles one endpoint: sets up what stands at each stage and lays the hooks out in flat arrays, one a kind. */
+/** Compiles one endpoint: sets up the plugins of each stage and arranges their hooks in flat arrays, one per kind. */
 import { uuidV5 } from "../base/ids.ts";
 import type { AliasConfig, EndpointConfig, GuardrailUse, ProjectConfig, StageUse } from "../config/model.ts";
 import { endpointDefaultsWith } from "../config/schema/defaults.ts";
@@ -82,7 +82,7 @@ function placeAll(
     ),
     ...endpoint.guardrails.map((use) => guardrail(context, use)),
     recordHooks(context),
-    // A project's stages at authenticate stand before the body is read; see compile.ts.
+    // A project's stages at authenticate run before the body is read; see compile.ts.
     ...project.stages
       .filter((use) => context.registry.stages.get(use.use)?.stage !== "authenticate")
       .map((use) => thirdParty(context, use)),
@@ -97,7 +97,7 @@ export function recordHooks(context: CompileContext): MaybePromise<Placed | unde
   return builtIn(context, "record", { content: context.config.log.content });
 }
 
-/** Sets up a built-in stage with its part of the config; undefined: it does not stand in this chain. */
+/** Sets up a built-in stage with its part of the config; undefined: it is not part of this chain. */
 export function builtIn(
   context: CompileContext,
   name: string,
@@ -218,7 +218,7 @@ function tracesContent({ config }: CompileContext): boolean {
   return endpoint !== null && content;
 }
 
-/** A finish hook that is no plugin's. */
+/** A finish hook of the gateway itself. */
 function ownStep({ log }: Platform, plugin: string, finish: Hooks["finish"]): FinishStep[] {
   const stage = STAGES.indexOf("record");
   const placed = place({ stage, kind: "stage", plugin, log, foreign: false }, { finish });

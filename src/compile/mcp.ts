@@ -70,7 +70,7 @@ function endpointTool(config: EndpointConfig): EndpointTool {
   };
 }
 
-/** Without a schema: the message alone (CONTRACT section 10). A schema says `type: object`, since MCP wants it to. */
+/** Without a schema: the message alone. A schema has `type: object`, since MCP requires it. */
 function inputSchema(schema: JsonSchema | null): JsonMap {
   if (schema === null)
     return { type: "object", properties: { message: { type: "string" } }, required: ["message"] };
@@ -92,11 +92,11 @@ function wrapped(schema: JsonSchema): JsonMap {
   };
 }
 
-/** Where data stands, and not schemas; and where schemas stand under names of their own. */
+/** Keywords that hold data, and keywords that hold schemas by name. */
 const DATA = new Set(["const", "enum", "default", "examples"]);
 const NAMED = new Set(["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"]);
 
-/** References into the schema itself lead into it where it stands now. */
+/** References into the schema itself are moved with it. */
 function moved(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(moved);
   if (typeof node !== "object" || node === null || "$id" in node) return node;

@@ -27,7 +27,7 @@ export interface CompiledConfig {
   readonly authenticate: readonly RequestStep[];
   /** `finish` hooks of stage record, for calls that end before their endpoint is known. */
   readonly record: readonly FinishStep[];
-  /** Lets go of the plugin instances that only this generation used. */
+  /** Releases the plugin instances that only this generation used. */
   close(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export interface CompiledProject {
 export interface ModelEntry {
   readonly id: string;
   readonly object: "model";
-  /** Unix seconds; nobody says when an alias came to be: 0. */
+  /** Unix seconds; 0, since the creation time of an alias is unknown. */
   readonly created: number;
   readonly owned_by: string;
 }
@@ -96,7 +96,7 @@ export type StreamStep = Step<(x: Exchange) => ChunkHook | GatewayError | undefi
 /** A refusal when what must be stored was not. */
 export type CommitStep = Step<(x: Exchange, result: ChatResult) => MaybePromise<GatewayError | undefined>>;
 export type FinishStep = Step<NonNullable<Hooks["finish"]>> & {
-  /** It runs before the answer goes out: what it records is of what the client is told. Asked of calls with verdicts only. */
+  /** It runs before the answer is sent, and only for calls with verdicts. */
   readonly withAnswer?: true;
 };
 
@@ -113,9 +113,9 @@ export interface CompiledProxy extends PassthroughChain {
   readonly ref: EndpointRef;
   readonly isActive: boolean;
   readonly allowedMethods: readonly string[];
-  /** Why calls get 422, when the URL alone says that it may not be asked for. */
+  /** A string: why calls get 422, when the URL itself is blocked. */
   readonly upstream: URL | string;
-  /** Names and values in turn, put in the place of what the client sends under those names. */
+  /** Names and values alternate; they replace headers of the client with the same name. */
   readonly headers: readonly string[];
   /** Longest call. */
   readonly timeoutMs: number;

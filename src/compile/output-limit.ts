@@ -1,6 +1,6 @@
 /**
  * How long an answer of a target may be where the configuration sets no `max_output_tokens`: what its model is known to
- * write at most, and what a budget reserves where nobody sets a limit. Decides nothing about calls.
+ * write at most, and what a budget reserves where no limit is set. Decides nothing about calls.
  */
 import type { CredentialConfig, ProjectConfig } from "../config/model.ts";
 import { outputTokensMax } from "../config/price-table.ts";
@@ -18,11 +18,11 @@ interface TargetEntry {
 export interface OutputLimit {
   /** The most that the model writes; undefined: not known. */
   readonly known: number | undefined;
-  /** What is reserved where nobody sets a limit. */
+  /** What is reserved where no limit is set. */
   readonly assumed: number;
 }
 
-/** Reserved for an answer of a model of which nothing is known, where nobody sets a limit and none is sent. */
+/** Reserved for an answer of an unknown model where no limit is set. */
 const OUTPUT_TOKENS_ASSUMED = 32_768;
 
 export function outputLimit(

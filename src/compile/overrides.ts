@@ -1,6 +1,6 @@
 /**
- * Overrides laid over a compiled configuration: its tokens anew, its endpoints on or off. All else is shared with what
- * git says, so that revoking a token takes as long with ten thousand endpoints as with one.
+ * Overrides laid over a compiled configuration: its tokens anew, its endpoints on or off. Everything else is shared with what
+ * git has, so that revoking a token takes as long with ten thousand endpoints as with one.
  */
 import type { ProjectConfig, ResolvedConfig } from "../config/model.ts";
 import { type CompileInput, compileConfig, listingOf, makeContext } from "./compile.ts";
@@ -8,7 +8,7 @@ import { builtIn, requestSteps } from "./endpoint.ts";
 import type { CompiledConfig, CompiledProject } from "./model.ts";
 import { authenticateOptions } from "./stage-options.ts";
 
-/** A compiled configuration that several others stand on. Closed when the last of them is. */
+/** A compiled configuration that several others share. Closed with the last of them. */
 export class CompiledBase {
   readonly config: ResolvedConfig;
   readonly compiled: CompiledConfig;

@@ -50,7 +50,7 @@ export interface Placing {
   readonly foreign: boolean;
 }
 
-/** A bug is told to the log whole, to the client not at all. */
+/** A bug is logged in full and not shown to the client. */
 function internal(fault: PluginFault): GatewayError {
   return reject("internal", {}, { cause: fault });
 }

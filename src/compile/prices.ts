@@ -1,6 +1,6 @@
 /**
  * What an endpoint's calls cost, as stage budget reads it: the endpoint's own price for all its models, else for each
- * target what the configuration's `prices` say, else the bundled table (CONTRACT section 6).
+ * target what the configuration's `prices` say, else the bundled table.
  */
 import type { Money } from "../base/money.ts";
 import type {

@@ -53,7 +53,7 @@ function compileTarget(
   const { platform } = context;
   const { log } = context.hostFor(plugin);
   const fit: Target["fit"] = (wanted) => fitted({ platform, log, plugin: plugin.name, constraints }, wanted);
-  // Settings come from the endpoint, never from a failover entry (specification, failover rules).
+  // Settings are the endpoint's, never a failover entry's.
   const settings = {
     model,
     temperature: endpoint.temperature ?? undefined,
@@ -82,7 +82,7 @@ interface Fitting {
   readonly constraints: readonly SettingConstraint[];
 }
 
-/** What the model takes of what an endpoint or a call wants; what it refuses is told to the log. */
+/** The settings that the model accepts; changes are logged. */
 function fitted(
   { platform, log, plugin, constraints }: Fitting,
   wanted: Target["settings"],
@@ -100,13 +100,13 @@ function fitted(
   return settings;
 }
 
-/** Adjustments told already, so that neither ten thousand endpoints nor every reload tell them again. */
-const TOLD_MAX = 10_000;
+/** Adjustments already logged, so that neither ten thousand endpoints nor each reload log them again. */
+const LOGGED_MAX = 10_000;
 const told = new WeakMap<Platform, LRUCache<string, true>>();
 
 function isFirst(platform: Platform, key: string): boolean {
   let known = told.get(platform);
-  if (known === undefined) told.set(platform, (known = new LRUCache({ max: TOLD_MAX })));
+  if (known === undefined) told.set(platform, (known = new LRUCache({ max: LOGGED_MAX })));
   if (known.get(key) !== undefined) return false;
   known.set(key, true);
   return true;

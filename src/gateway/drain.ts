@@ -15,7 +15,7 @@ export interface DrainOptions {
   readonly open: OpenCalls;
   readonly servers: readonly HttpServer[];
   readonly timeoutMs: number;
-  /** True: listeners stay open until the calls have ended, so that health checks are told that it is not ready. */
+  /** True: listeners stay open until the calls have ended, so that health checks see that it is not ready. */
   readonly isListening: boolean;
 }
 

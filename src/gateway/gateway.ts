@@ -47,7 +47,7 @@ export interface GatewayOptions extends PlatformOptions {
    * was kept last. Default: an invalid configuration is not started.
    */
   readonly fallback?: "last-valid" | undefined;
-  /** False: no file is watched, whatever `reload.watch` of the configuration says. */
+  /** False: no file is watched, regardless of `reload.watch`. */
   readonly watch?: boolean;
   /** Receives reloads that an operator should see: a rejected one, and the first valid one after it. */
   readonly reloadReported?: (outcome: ReloadOutcome) => void;
@@ -56,13 +56,13 @@ export interface GatewayOptions extends PlatformOptions {
 export interface Gateway {
   /** Listens. Rejects when an address cannot be bound. */
   start(): Promise<{ readonly url: string; readonly adminUrl: string | undefined }>;
-  /** Loads the configuration again; a faulty one changes nothing. Calls wait for their turn. */
+  /** Loads the configuration again; an invalid one is rejected. Reloads are sequential. */
   reload(): Promise<ReloadOutcome>;
   /** Takes no new call, finishes open ones within `drain_timeout_ms`, then closes everything. Idempotent. */
   stop(): Promise<void>;
   /**
    * For an error that no guard has caught, as the process's last resort: logs it, reports not ready, drains and closes
-   * as `stop` does. The process should exit when it resolves, since nobody knows what the error has left behind.
+   * as `stop` does. The process should exit when it resolves, since the state after the error is unknown.
    */
   crash(thrown: unknown, origin: string): Promise<void>;
   readonly store: StateStore;
@@ -153,7 +153,7 @@ class RunningGateway implements Gateway, SurfaceGateway {
       keepsLastValid: options.fallback === "last-valid",
       reported: options.reloadReported,
     });
-    // A call may be given up a tenth of its time late, and never more than a second.
+    // A call may be cancelled a tenth of its timeout late, and never more than a second.
     this.open = new OpenCalls(clock, Math.max(10, Math.min(1000, config.server.request_timeout_ms / 10)));
     this.overload = new OverloadMonitor({
       ...{ clock, log: platform.log },
@@ -320,7 +320,7 @@ class RunningGateway implements Gateway, SurfaceGateway {
     return `http://${host.includes(":") ? `[${host}]` : host}:${bound}`;
   }
 
-  /** A store that fails here is not healthy, whatever it would have said. */
+  /** A store that fails here is not healthy. */
   #storeHealth(): MaybePromise<StoreHealth> {
     const failed = (thrown: unknown): StoreHealth => {
       this.rt.log.error({ err: thrown }, "the state store could not say how it is");

@@ -1,10 +1,10 @@
-/** One configuration in use, and how many calls still run on it. Retired when a newer one is in its place and the last call has ended. */
+/** One configuration in use and the number of its calls. Closed when a newer one has replaced it and the last call has ended. */
 import type { CompiledConfig } from "../compile/model.ts";
 import { type ClientAddress, clientAddress } from "../http/client-address.ts";
 import type { ConfigRef } from "../plugin/exchange.ts";
 import type { Generation } from "../surfaces/request-context.ts";
 
-/** Generations in being, for tests and metrics: one when all is quiet. */
+/** Generations held in memory, for tests and metrics. */
 let alive = 0;
 export const generationsAlive = (): number => alive;
 
@@ -17,7 +17,7 @@ export class LiveGeneration implements Generation {
   #calls = 0;
   #retired = false;
 
-  /** `closed` hears of plugins that fail while they are closed. */
+  /** `closed` receives errors of plugins while they are closed. */
   constructor(
     number: number,
     config: CompiledConfig,
@@ -46,7 +46,7 @@ export class LiveGeneration implements Generation {
     if (this.#retired && this.#calls === 0) this.#close();
   }
 
-  /** A newer one is in its place: no call begins on it any more. */
+  /** A newer one has replaced it: no call begins on it anymore. */
   retire(): void {
     this.#retired = true;
     if (this.#calls === 0) this.#close();

@@ -13,7 +13,7 @@ import { dirname, join, resolve } from "node:path";
  * machine takes tens of seconds, and only the reload waits for it.
  */
 const WAIT_MAX_MS = 120_000;
-/** How often a wait reports that it is still going on. */
+/** Interval at which a wait is reported. */
 const REPORT_MS = 2_000;
 const POLL_MS = 20;
 /** Left-behind locks remembered. */
@@ -40,7 +40,7 @@ export class GitLocks {
     });
   }
 
-  /** Resolves when none is held, or when the longest wait is over. `waiting` is called now and then until then. */
+  /** Resolves when none is held, or when the longest wait is over. `waiting` is called periodically until then. */
   async released(folders: readonly string[], waiting: (locks: readonly string[]) => void): Promise<void> {
     const sinceMs = performance.now();
     let reportedMs = Number.NEGATIVE_INFINITY;

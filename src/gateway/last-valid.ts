@@ -60,7 +60,7 @@ export async function keepLastValid(
 /** The copy kept in `directory`, to be loaded as `request` would load the original; undefined: there is none. */
 export async function lastValid(directory: string, request: LoadRequest): Promise<Kept | undefined> {
   const target = join(resolve(directory), FOLDER);
-  // The second one where a crash came between two renames.
+  // The second one after a crash between two renames.
   for (const folder of [target, `${target}.old`]) {
     const manifest = await readManifest(join(folder, MANIFEST));
     if (manifest === undefined) continue;

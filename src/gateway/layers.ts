@@ -1,5 +1,5 @@
 /**
- * The configuration as calls run on it, in its two layers: what git says, compiled once per load, and the store's
+ * The configuration as calls run on it, in two layers: what git has, compiled once per load, and the store's
  * overrides over it. Compiles and decides which overrides are stale; swapping generations is LiveConfig's.
  */
 import { isDeepStrictEqual } from "node:util";
@@ -21,7 +21,7 @@ export interface Layered {
   readonly stale: readonly string[];
 }
 
-/** What a load has compiled, before any override is applied. Whoever does not `use` it must `release` it. */
+/** What a load has compiled, before any override is applied. Either `use` or `release` it. */
 export interface PreparedBase {
   readonly input: CompileInput;
   readonly base: CompiledBase;
@@ -48,7 +48,7 @@ export class Layers {
   }
 
   /**
-   * Compiles what git says, and changes nothing yet: this is the slow part of a reload, during which overrides may
+   * Compiles what git has, and changes nothing yet: this is the slow part of a reload, during which overrides may
    * still be applied to the configuration before. Rejects as compileConfig does.
    */
   async prepare(input: CompileInput): Promise<PreparedBase> {

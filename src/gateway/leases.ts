@@ -1,4 +1,4 @@
-/** Tells the store now and then that the open calls still run, so that their reservations outlive LEASE_MS. */
+/** Renews the leases of open calls periodically, so that their reservations outlive LEASE_MS. */
 import type { OpenCalls } from "../pipeline/open-calls.ts";
 import type { Timer } from "../plugin/host.ts";
 import type { Clock, Logger, StateStore } from "../plugin/index.ts";

@@ -16,10 +16,10 @@ import { type Layered, Layers, type PreparedBase } from "./layers.ts";
 import type { Loaded } from "./load.ts";
 import type { GatewayPlatform } from "./platform.ts";
 
-/** Sections that are read once, at start (CONTRACT section 2). */
+/** Sections that are read once, at start. */
 export const FIXED = ["server", "admin", "state"] as const;
 
-/** The gateway has stopped while a configuration was being compiled: nothing came of it. */
+/** The gateway stopped while a configuration was being compiled. */
 export class StoppedError extends Error {
   constructor() {
     super("the gateway has stopped");
@@ -85,7 +85,7 @@ export class LiveConfig {
       .catch((thrown: unknown) => {
         throw thrown instanceof CompileError ? new ConfigError([setupDiagnostic(thrown)], warnings) : thrown;
       });
-    // Reloads follow one another, so what git says now is what this one changes.
+    // Reloads are sequential, so the current configuration is the one that this reload changes.
     const changes = this.#current === undefined ? [] : await diffConfigs(this.git, usable);
     await this.#inTurn(() => this.#use(prepared, loaded, changes));
   }
@@ -111,7 +111,7 @@ export class LiveConfig {
     await this.#upstream?.then((client) => client.close());
   }
 
-  /** Swaps happen one after the other, in the order asked for. */
+  /** Swaps happen one after the other, in the order of their requests. */
   #inTurn(run: () => Promise<void>): Promise<void> {
     const next = this.#swaps.then(run);
     this.#swaps = next.catch(() => undefined);

@@ -1,4 +1,4 @@
-/** The worker side of loader.ts: loads one request after the other, in a thread of its own, and sends what came of it. */
+/** The worker side of loader.ts: loads one request after the other, in a thread of its own, and sends the outcome. */
 import { parentPort } from "node:worker_threads";
 import { forgetUnusedSchemas } from "../base/json-schema.ts";
 import { ConfigSender } from "./config-transfer.ts";

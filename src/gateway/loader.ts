@@ -15,7 +15,7 @@ import type { LoadProgress } from "./steady-load.ts";
 
 /** An idle thread costs 30 MB: it is kept only while reloads follow each other. */
 const IDLE_MS = 5_000;
-/** A thread that has said nothing for longer is stuck: it is terminated, and the load fails. */
+/** A thread that has sent nothing for longer is stuck: it is terminated, and the load fails. */
 export const LOAD_TIMEOUT_MS = 10_000;
 
 /** A load, or the request for the next piece of what the latest load sends. */
@@ -93,7 +93,7 @@ export class Loader {
     }
   }
 
-  /** Each piece is a message of its own, asked for when the one before has been taken over: calls run in between. */
+  /** Each piece is a message, requested when the previous one has been processed, so that calls run in between. */
   async #receive(worker: Worker, receiver: ConfigReceiver): Promise<void> {
     for (;;) {
       const answer = await this.#ask(worker, { next: true });
@@ -156,7 +156,7 @@ export class Loader {
 
   #end(worker: Worker): void {
     if (this.#worker === worker) this.#worker = undefined;
-    // Nobody listens to the last error of a thread that is being terminated.
+    // The last error of a thread that is being terminated is ignored.
     worker.on("error", () => undefined);
     void worker.terminate();
   }

@@ -1,5 +1,5 @@
 /**
- * Tells when the process is near its limits: the heap nearly full, or the event loop far behind. New calls are shed then,
+ * Detects that the process is near its limits: the heap nearly full, or the event loop far behind. New calls are shed then,
  * except one a second, whose fate (and garbage) shows whether the state is over.
  */
 import { getHeapStatistics } from "node:v8";

@@ -74,7 +74,7 @@ export async function createPlatform(
   };
 }
 
-/** Durations and windows do not see a step; dates and months do, as the message says. */
+/** Durations and windows are not affected by a step; dates and months are, as the message says. */
 function logClockStep(log: Log, byMs: number): void {
   const seconds = Math.round(byMs / 1000);
   const effect =
@@ -84,14 +84,14 @@ function logClockStep(log: Log, byMs: number): void {
   log.warn({ stepped_seconds: seconds }, `the machine's clock was stepped by ${seconds} s: ${effect}`);
 }
 
-/** Each byte of a body is there several times for a while: as it came, as text, parsed, and as it is sent on. */
+/** Each byte of a body is in memory several times for a while: as received, as text, parsed, and as sent. */
 const HEAP_SHARE = 4;
 
 function bufferedBytesMax(configured: number): number {
   return Math.min(configured, Math.floor(getHeapStatistics().heap_size_limit / HEAP_SHARE));
 }
 
-/** A call whose answer does not fit any more is given up: what it holds is free for the others then. */
+/** Cancels a call whose answer does not fit into memory, which frees what it holds. */
 function holdAnswer(x: Exchange, bytes: number, buffered: ByteBudget): void {
   // The pipeline makes every Exchange, and makes it as a Call.
   const call = x as Call;
@@ -103,7 +103,7 @@ function holdAnswer(x: Exchange, bytes: number, buffered: ByteBudget): void {
   if (isFull) setImmediate(() => call.cancel("buffers_full"));
 }
 
-/** What is not asked for is not loaded: a driver brings its own modules. */
+/** Only the configured driver is loaded, since each has its own modules. */
 async function createStore(
   { state }: ResolvedConfig,
   registry: Registry,

@@ -45,7 +45,7 @@ export interface ReloaderOptions {
   readonly reported?: ((outcome: ReloadOutcome) => void) | undefined;
 }
 
-/** The configuration that was asked for, and invalid, where the last valid one is served in its place. */
+/** The requested configuration, which is invalid, while the last valid one is in effect. */
 export interface Rejected {
   readonly asked: Loaded;
   /** When the one that is served was kept. */

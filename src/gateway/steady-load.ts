@@ -45,7 +45,7 @@ export class SteadyLoads {
       await this.#locks.released(folders, (waitingFor) => progress({ waitingFor }));
       progress({ attempt });
       const read = await load(request, () => progress("alive"));
-      // Before the files are looked at again: a revision that came meanwhile belongs to other files.
+      // Before the files are checked again: a revision made meanwhile belongs to other files.
       const loaded = { ...read, revision: await revisionOf(request.path, request.env) };
       folders = foldersOf(loaded.watch);
       this.#folders = folders;
@@ -63,7 +63,7 @@ export class SteadyLoads {
   }
 
   /**
-   * Git's lock is looked at on both sides of the files: a checkout that was under way while they were read either holds
+   * Git's lock is checked before and after the files: a checkout that was running while they were read either holds
    * it now, or has left other files than those that were read.
    */
   #isSteady(watch: WatchList, folders: readonly string[]): boolean {

@@ -174,7 +174,7 @@ export function eventFoldersOf({ files, directories }: WatchList): readonly stri
     try {
       all.add(dirname(realpathSync(file)));
     } catch {
-      // Not there (any more); its folder says when it is.
+      // It does not exist; its folder reports when it does.
     }
   }
   return [...all];

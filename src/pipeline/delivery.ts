@@ -1,5 +1,5 @@
 /**
- * What the client sees in place of an answer, where a guardrail asks for that (`Exchange.delivery`). What is logged,
+ * What the client receives instead of an answer, where a guardrail requires it (`Exchange.delivery`). What is logged,
  * stored and kept as a conversation is the answer itself.
  */
 import type { Delivery } from "../plugin/exchange.ts";
@@ -8,11 +8,11 @@ import { textChunk } from "../plugin/index.ts";
 
 export function deliveredResult(delivery: Delivery | undefined, result: ChatResult): ChatResult {
   if (delivery === undefined) return result;
-  const alternatives = result.alternatives?.map((one) => deliveredSaid(delivery, one));
-  return { ...deliveredSaid(delivery, result), ...(alternatives && { alternatives }) };
+  const alternatives = result.alternatives?.map((one) => deliveredPart(delivery, one));
+  return { ...deliveredPart(delivery, result), ...(alternatives && { alternatives }) };
 }
 
-function deliveredSaid<T extends Pick<ChatResult, "content" | "toolCalls">>(delivery: Delivery, said: T): T {
+function deliveredPart<T extends Pick<ChatResult, "content" | "toolCalls">>(delivery: Delivery, said: T): T {
   const { content, toolCalls } = said;
   return {
     ...said,

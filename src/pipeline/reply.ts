@@ -21,7 +21,7 @@ export interface ClosingAnswer {
   readonly usage: Usage;
   /** `{"id":…,"object":…,"created":…,"model":…,"choices":[` of events that the gateway writes itself. */
   readonly head: string;
-  /** JSON text of the provider's own last events, where the call asked for them (`CallOptions.native`). */
+  /** JSON text of the provider's own last events, where the call requested them (`CallOptions.native`). */
   readonly finishEvent: string | undefined;
   readonly usageEvent: string | undefined;
 }

@@ -52,7 +52,7 @@ function schemaCharacters(x: Call): number {
   return characters;
 }
 
-/** Usage by the 4-characters rule, for answers whose provider reported none (CONTRACT section 6). */
+/** Usage by the 4-characters rule, for answers whose provider reported none. */
 export function estimateUsage(x: Call, completionCharacters: number): Usage {
   const provider = x.attempts.at(-1)?.provider ?? "";
   const beside =
@@ -131,10 +131,10 @@ function isUsableModel(usage: ModelUsage): boolean {
 
 /** A token is at least a byte, and a UTF-16 code unit at most three of them. */
 const TOKENS_PER_CHARACTER_MAX = 3;
-/** Vendors add to prompts what nobody sees here, in all no more than the largest context window; to answers, little. */
+/** Vendors add hidden tokens to prompts, at most the largest context window in total, and few to answers. */
 const ADDED_PROMPT_TOKENS_MAX = 2_000_000;
 const ADDED_COMPLETION_TOKENS_MAX = 1_000;
-/** Nobody can look into documents and images from here. */
+/** Documents and images cannot be counted here. */
 const MEDIA_FACTOR_MAX = 10;
 /** Where nothing bounds an answer. */
 const UNBOUNDED_TOKENS = 1_000_000;
@@ -195,7 +195,7 @@ function possibleCompletion(x: Call, completionCharacters: number): number {
   const { settings, outputTokensMax = Number.POSITIVE_INFINITY } = target ?? {};
   const cap = Math.min(settings?.maxOutputTokens ?? outputTokensMax, asked);
   const allowed = Number.isFinite(cap) ? cap : UNBOUNDED_TOKENS;
-  // A server may ignore the limit, and then the text itself says what it wrote.
+  // A server may ignore the limit; then the text itself is counted.
   return Math.max(allowed * n, completionCharacters * TOKENS_PER_CHARACTER_MAX) + ADDED_COMPLETION_TOKENS_MAX;
 }
 

@@ -1,7 +1,7 @@
 /**
  * The one way to call plugin code. A guarded function never throws and never rejects: what the plugin throws, rejects
  * with, or answers although its hook may not answer it, is logged once with the plugin's name and handed to `recover`,
- * which says what the call gets instead. Guards are made when a configuration is compiled, so that a call pays for one
+ * which returns what the call gets instead. Guards are made when a configuration is compiled, so that a call pays for one
  * more function call and nothing else.
  */
 import { isJsonObject } from "../base/json.ts";
@@ -16,7 +16,7 @@ export interface PluginSite {
   readonly hook: string;
 }
 
-/** A bug of a plugin. It has been logged when somebody holds one. */
+/** A bug of a plugin. It has already been logged. */
 export class PluginFault extends Error {
   readonly site: PluginSite;
 
@@ -31,7 +31,7 @@ export interface PluginGuard<R> {
   readonly log: Logger;
   /** True for what the hook may answer, to its first two arguments. Default: everything. */
   readonly accepts?: (answer: unknown, a: unknown, b: unknown) => boolean;
-  /** What stands in the answer's place after a fault. May throw the fault, to pass it up to a caller with its own guard. */
+  /** Returns the replacement for an answer after a fault. May throw the fault, to a caller with its own guard. */
   readonly recover: (fault: PluginFault) => R;
   /** The call, where it is not among the hook's arguments. */
   readonly call?: { readonly requestId: string };
@@ -73,7 +73,7 @@ export function guarded<R>(guard: PluginGuard<R>, run: Run<MaybePromise<R>>): Ru
   };
 }
 
-/** The same for a hook that must answer at once. A promise is no answer it may give. */
+/** The same for a hook that must answer synchronously: a promise is a fault. */
 export function guardedSync<Args extends Params, R>(
   guard: PluginGuard<R>,
   run: (...args: Args) => R,
@@ -97,7 +97,7 @@ export function guardedSync<R>(guard: PluginGuard<R>, run: Run<R>): Run<R> {
   };
 }
 
-/** For a promise where none may be: nobody waits for it, and its rejection would end the process. */
+/** For a promise where none is allowed: it is not awaited, and its rejection would end the process. */
 export function ignoreRejection(answer: unknown): void {
   if (isPromise(answer)) answer.then(undefined, () => undefined);
 }
@@ -136,7 +136,7 @@ function requestIdIn(from: readonly unknown[]): string | undefined {
   return undefined;
 }
 
-/** Says what came without showing any of it: it may be a prompt. */
+/** Describes an answer without showing its content, which may be a prompt. */
 function unexpected(answer: unknown): TypeError {
   const shown = answer === null ? "null" : Array.isArray(answer) ? "an array" : typeof answer;
   const keys = isJsonObject(answer)

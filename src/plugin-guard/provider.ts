@@ -29,7 +29,7 @@ export interface ProviderGuard {
   readonly log: Logger;
 }
 
-/** A bug of the provider plugin: another target is not asked, since it is no failure of this one's provider. */
+/** A bug of the provider plugin: no other target is tried, since the provider itself has not failed. */
 function broken(fault: PluginFault, accepted: boolean): ProviderFailure {
   const reason = "internal error of the provider plugin";
   return failure({ status: undefined, reason, retryable: false, accepted, internal: true, cause: fault });
@@ -289,7 +289,7 @@ class WatchedStream implements ProviderSink, StreamControl {
   #heardMs: number;
   #paused = false;
   #begun = false;
-  /** Chunks have come. */
+  /** Chunks have been received. */
   #answers = false;
   #over = false;
 
@@ -370,7 +370,7 @@ class WatchedStream implements ProviderSink, StreamControl {
     if (this.#stop()) this.#tell("cancel");
   }
 
-  /** Ends the stream with a failure, and tells the plugin that nobody listens any more. */
+  /** Ends the stream with a failure and cancels the plugin's stream. */
   #break(failed: ProviderFailure): void {
     if (!this.#stop()) return;
     this.#tell("cancel");

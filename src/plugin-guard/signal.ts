@@ -19,7 +19,7 @@ export interface CallbackGuard {
 
 /** `run`, which then neither throws nor rejects. `hook`: how the log names it, after the hook that registered it. */
 export function guardedCallback(guard: CallbackGuard, hook: string, run: Callback): Callback {
-  // Known while it is registered: nothing says whose it is when it runs.
+  // Known while it is registered, and not when it runs.
   const site = guard.site();
   const failed = (thrown: unknown): void => logFault(guard, site, hook, thrown);
   return function callback(...args) {
@@ -66,7 +66,7 @@ export function guardListeners(signal: AbortSignal, guard: CallbackGuard): void 
   /** One for each listener, so that adding it twice and removing it mean what they mean to Node. */
   const guardedOf = new WeakMap<object, Callback>();
   const guardedListener = (listener: unknown): unknown => {
-    // Node refuses what is no listener.
+    // Node rejects what is not a listener.
     if (!isListener(listener)) return listener;
     const known = guardedOf.get(listener) ?? guardedCallback(guard, "signal", callOf(listener));
     guardedOf.set(listener, known);

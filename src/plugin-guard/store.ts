@@ -23,7 +23,7 @@ export interface StoreGuard {
 /** What becomes of one operation's fault. */
 interface Policy {
   readonly accepts?: (answer: unknown) => boolean;
-  /** Stands in the answer's place. Default: the fault is thrown to whoever asked. */
+  /** Replaces the answer. Default: the fault is thrown to the caller. */
   readonly instead?: () => unknown;
   /** Waits for something that has a time of its own. */
   readonly unlimited?: true;
@@ -96,7 +96,7 @@ const POLICIES: Readonly<Record<string, Policy>> = {
   "session.save": {},
 };
 
-/** The store that the gateway uses. What a driver has beyond the contract is not carried over. */
+/** The store that the gateway uses. Properties beyond the plugin API are not carried over. */
 export function guardedStore(store: StateStore, guard: StoreGuard): StateStore {
   const { plugin, log } = guard;
   const watch = store.overrides.watch.bind(store.overrides);
@@ -190,7 +190,7 @@ function operation(hook: string, run: Operation, guard: StoreGuard): Operation {
   };
 }
 
-/** `answer`, or the fault of one that does not come. */
+/** `answer`, or the fault of one that times out. */
 function inTime(
   answer: Promise<unknown>,
   { log, clock }: StoreGuard,

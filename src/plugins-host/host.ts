@@ -69,7 +69,7 @@ export function makeHost({ platform, plugin, kind, builtIn, redact }: HostNeeds)
   } satisfies Host);
 }
 
-/** A timer of a plugin has nobody above it but the process. */
+/** An error in a plugin's timer would otherwise be uncaught. */
 function guardedClock(clock: Clock, guard: PluginGuard<void>): Clock {
   return {
     nowMs: () => clock.nowMs(),

@@ -20,7 +20,7 @@ interface Held {
   readonly close: (made: unknown) => MaybePromise<void>;
 }
 
-/** `close` of a plugin may take so long; then nobody waits for it any more. */
+/** `close` of a plugin may take this long; after that it is not awaited. */
 const CLOSE_TIMEOUT_MS = 10_000;
 
 /** How an instance comes to be, and how it goes. */
@@ -48,7 +48,7 @@ export class InstancePool {
     return size;
   }
 
-  /** A view for one generation: takes instances, and lets go of all of them at once. */
+  /** A view for one generation: takes instances, and releases all of them at once. */
   lease(): InstanceLease {
     return new InstanceLease(this);
   }
@@ -115,7 +115,7 @@ function nameOf(plugin: object): string {
   return "name" in plugin ? String(plugin.name) : "";
 }
 
-/** Puts the instance in its promise's place. Whoever waits for it hears of a failure. */
+/** Replaces the promise with the instance. A failure rejects for all that await it. */
 function settle(held: Held, made: Promise<unknown>): void {
   made.then(
     (value) => {
@@ -211,7 +211,7 @@ export function withSetupDeadline<T>(
   });
 }
 
-/** Nobody uses the instance, and nobody waits for its end: a failing `close` has no one to tell. */
+/** The instance is unused and its end is not awaited: a failing `close` is only logged. */
 function closeLate<T>(value: T, close: (late: T) => MaybePromise<void>): void {
   try {
     const closing = close(value);

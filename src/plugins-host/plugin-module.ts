@@ -52,7 +52,7 @@ function forgetCommonJs({ files }: PluginModule): void {
   for (const key of Object.keys(cache)) if (own.has(key.split("?", 1)[0] ?? "")) delete cache[key];
 }
 
-/** As the configuration's files are read: a byte order mark is no part of a text. */
+/** Like the configuration's files: a byte order mark is not part of the text. */
 const decoder = new TextDecoder();
 
 async function importModule(module: PluginModule): Promise<unknown> {

@@ -58,12 +58,12 @@ export class Registry {
       schema,
       needsApiKey: plugin.needsApiKey,
       hasBaseUrl: plugin.defaultBaseUrl !== undefined,
-      // The options are a configuration's, in whatever state they are; whoever asks is ready for a throw.
+      // The options are not validated yet; the caller handles exceptions.
       constraints: (options) => constraintsOf(plugin, options as never),
     };
   }
 
-  /** Names that a config may use. The built-in stages stand by themselves and are not among them. */
+  /** Names that a config may use. Built-in stages are not among them. */
   names(kind: string): readonly string[] {
     const own = kind === "stage" ? BUILT_IN_STAGES : undefined;
     return [...(this.#ofKind(kind)?.keys() ?? [])].filter((name) => !own?.has(name));

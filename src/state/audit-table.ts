@@ -96,7 +96,7 @@ class AuditRing {
   }
 }
 
-/** Numbers in the order they came; taking the oldest costs the same however many there are. */
+/** Numbers in insertion order; taking the oldest costs the same however many there are. */
 class OldestFirst {
   #numbers: number[] = [];
   #taken = 0;

@@ -9,7 +9,7 @@ import type { AuditRecord, Override } from "../plugin/store.ts";
 
 /** Money held for a call under way. */
 export interface Hold {
-  /** Tells it from all others of its folder: call ids are the caller's. */
+  /** Unique within its folder, unlike the caller's call ids. */
   readonly number: number;
   readonly callId: string;
   /** `YYYY-MM`. */
@@ -191,7 +191,7 @@ export function changeOf(value: unknown): Change | undefined {
     | Change["type"]
     | undefined;
   if (type === undefined || !SHAPES[type](value)) return undefined;
-  // SHAPES has looked at every field that the type names.
+  // SHAPES has checked every field of the type.
   return value as Change;
 }
 

@@ -1,4 +1,4 @@
-/** Overrides in memory, bounded, with those who want to hear of changes. */
+/** Overrides in memory, bounded, with listeners for changes. */
 import type { Override, OverrideStore } from "../plugin/store.ts";
 import { OVERRIDES_MAX } from "../plugin/store.ts";
 

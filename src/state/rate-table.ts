@@ -17,7 +17,7 @@ const FORGOTTEN_PER_CALL = 8;
 
 /** Why the rate claims of a call are refused. */
 export interface RateRefusal {
-  /** Index of the claim whose wait is the longest: the one that says how long. */
+  /** Index of the claim whose wait is the longest: the one that determines how long. */
   readonly refused: number;
   /** Whole seconds, at least 1, after which every rate claim of the call would be admitted. */
   readonly retryAfterSeconds: number;

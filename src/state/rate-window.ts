@@ -1,6 +1,6 @@
 /**
  * One sliding window, exact: it knows when every call that still counts was admitted, so no span of `windowMs`,
- * wherever it starts, holds more calls than were allowed. It decides and records; it never asks for the time.
+ * wherever it starts, holds more calls than were allowed. It decides and records; it never reads a clock.
  */
 import type { Linked } from "./recency-list.ts";
 

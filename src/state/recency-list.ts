@@ -1,6 +1,6 @@
 /**
  * A doubly linked list of things by last use, so that using one and finding the oldest cost the same however many
- * there are. The links stand in the items: an item is in at most one list, and the list allocates nothing.
+ * there are. The links are in the items: an item is in at most one list, and the list allocates nothing.
  */
 /** What an item must have to be in a list. */
 export interface Linked<T> {

@@ -1,5 +1,5 @@
 /**
- * Conversations in memory: each held by one call at a time, the next ones waiting in the order they came. Bounded in number
+ * Conversations in memory: each held by one call at a time, the next ones waiting in the order of arrival. Bounded in number
  * and bytes: of the project that uses most, the one used least recently goes first; one that a call holds never goes.
  */
 import { getHeapStatistics } from "node:v8";
@@ -12,7 +12,7 @@ import { SESSION_WAITERS_MAX } from "../plugin/store.ts";
 import type { SavedSession } from "./change.ts";
 import { type Linked, RecencyList } from "./recency-list.ts";
 
-/** Conversations looked at for expiry by each call, so that the whole table is gone through without a pause. */
+/** Conversations checked for expiry by each call, so that the whole table is swept without a pause. */
 const EXPIRY_CHECKS_PER_CALL = 2;
 
 /** Bytes of all conversations, on a heap that has room for them. */
@@ -35,7 +35,7 @@ export interface SessionLimits {
 export interface SessionRecorder {
   /** What it answers is what `save` answers. */
   saved(session: SavedSession): MaybePromise<void>;
-  /** Deleted, expired, or let go for want of room. */
+  /** Deleted, expired, or evicted. */
   ended(id: string): void;
 }
 
@@ -54,11 +54,11 @@ class Conversation implements Linked<Conversation> {
   /** Its project's; undefined while it is not stored. */
   share: Share<Idle> | undefined = undefined;
   bytes = 0;
-  /** As the last turn left it, whole; never changed, only replaced. undefined: it is new, and not kept. */
+  /** As the last call left it, complete; never changed, only replaced. undefined: it is new, and not kept. */
   stored: SavedSession | undefined = undefined;
   characters = 0;
   ttlMs = 0;
-  /** Idle for longer than its time to live once the monotonic clock is past this. Says nothing while it is held. */
+  /** Idle for longer than its time to live once the monotonic clock is past this. Meaningless while it is held. */
   expiresUpMs = 0;
   /** Counts up with each use of any conversation. */
   lastUse = 0;
@@ -108,7 +108,7 @@ export class SessionTable implements SessionStore {
     return this.#shares.bytes;
   }
 
-  /** From now on `recorder` hears of every change. */
+  /** From now on `recorder` receives every change. */
   recordTo(recorder: SessionRecorder): void {
     this.#recorder = recorder;
   }
@@ -180,7 +180,7 @@ export class SessionTable implements SessionStore {
     return owner !== undefined && this.#find(owner, id) !== undefined ? owner : undefined;
   }
 
-  /** A call that holds it goes on, and stores nothing. Those that wait for it find it missing. */
+  /** A call that holds it continues, and stores nothing. Those that wait for it find it missing. */
   delete(owner: string, id: string): boolean {
     const found = this.#find(owner, id);
     if (found === undefined) return false;
@@ -283,7 +283,7 @@ export class SessionTable implements SessionStore {
     return true;
   }
 
-  /** The holder is done: the next call's turn, if any. */
+  /** The holder is done: the next call gets it, if any. */
   #letGo(conversation: Conversation): void {
     this.#heldCount -= 1;
     if (this.#byId.get(conversation.id) !== conversation) return;
@@ -357,7 +357,7 @@ function turnOf(
   return { dropped, kept, messages: after.slice(kept) };
 }
 
-/** Queues a call behind the holder. One that is given up leaves the queue at once and is told `busy`. */
+/** Queues a call behind the holder. A cancelled one leaves the queue at once with `busy`. */
 function wait(conversation: Conversation, ttlMs: number, caller: Cancellable | undefined): Promise<Opened> {
   return new Promise((resolve) => {
     const leave = (): void => {

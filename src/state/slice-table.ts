@@ -12,7 +12,7 @@ import type { Clock } from "../plugin/index.ts";
 const SLICES_MAX = 1000;
 
 interface Entry {
-  /** As JSON, so that nobody holds on to what another may change. */
+  /** As JSON, so that no value is shared. */
   readonly json: string;
   readonly endsMonotonicMs: number;
 }

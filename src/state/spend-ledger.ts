@@ -40,7 +40,7 @@ export class OpenReservation implements Reservation {
   readonly callId: string;
   readonly month: string;
   readonly entries: { readonly key: string; estimateNanoUsd: number }[] = [];
-  /** One for each entry. Private, so that a reservation as JSON shows what the contract names. */
+  /** One for each entry. Private, so that a reservation as JSON has only its public fields. */
   readonly #sums: Sum[] = [];
   readonly #inputsNanoUsd: number[] = [];
   #ended = false;
@@ -103,7 +103,7 @@ export class SpendLedger {
     this.#sumsMax = sumsMax;
   }
 
-  /** undefined: `reserve` may be called for these claims, at this time. Throws on an amount that is no amount. */
+  /** undefined: `reserve` may be called for these claims, at this time. Throws on an invalid amount. */
   check(claims: readonly StoreClaim[], nowMs: number, monotonicMs: number): SpendRefusal | undefined {
     if (this.#month.turn(nowMs, monotonicMs)) this.#beginMonth();
     let added = 0;
@@ -164,7 +164,7 @@ export class SpendLedger {
     this.#prune();
   }
 
-  /** It has been that month; no earlier one comes again, whatever the clock says. */
+  /** That month has begun; no earlier one begins again, regardless of the clock. */
   reach(month: string): void {
     if (this.#month.reach(month)) this.#beginMonth();
   }
@@ -179,7 +179,7 @@ export class SpendLedger {
     return this.#month.seen;
   }
 
-  /** What stands against a sum; nothing for one that is not known. */
+  /** The spending of a sum; zero if it is unknown. */
   spending(key: string, month: string): Spending {
     const sum = this.#months.get(month)?.get(key);
     if (sum === undefined) return NOTHING;

@@ -29,7 +29,7 @@ export interface Readable {
   get(): Promise<Samples>;
 }
 
-/** A number, or several told apart by labels, read when they are asked for. */
+/** A number, or several with labels, read at each scrape. */
 export class ReadGauge implements Readable {
   readonly type = "gauge";
   readonly name: string;

@@ -1,6 +1,6 @@
 /**
  * The numbers behind `/metrics`, in Prometheus' text format. Counting is a few plain additions, since it happens on every
- * call; prom-client turns the numbers into text when somebody asks. Label values come from the config, so they are bounded.
+ * call; prom-client renders them at each scrape. Label values come from the config, so they are bounded.
  */
 import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Metric } from "prom-client";
@@ -20,10 +20,10 @@ import {
 } from "./metric-family.ts";
 
 export interface GatewayMetrics extends Metrics {
-  /** With labels as the door has it; with a function, a number read when it is asked for. */
+  /** With labels as in the plugin API; with a function, a number read at each scrape. */
   gauge(name: string, help: string, labels: readonly string[]): MetricFamily;
   gauge(name: string, help: string, read: () => number): void;
-  /** Numbers read when they are asked for, told apart by their labels. */
+  /** Numbers with labels, read at each scrape. */
   gauges(name: string, help: string, labels: readonly string[], read: () => MaybePromise<Readings>): void;
   /** The text of `/metrics`. */
   text(): Promise<string>;

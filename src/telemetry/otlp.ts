@@ -30,7 +30,7 @@ export type PostSpans = (
   body: string,
   limits: { readonly timeoutMs: number; readonly maxBytes: number },
 ) => Promise<{
-  /** undefined: no answer came. */
+  /** undefined: there was no answer. */
   readonly status: number | undefined;
   readonly body: string;
   /** In short, without secrets. */
@@ -167,14 +167,14 @@ export class OtlpExporter {
     if (isSent === !this.#failing) return;
     this.#failing = !isSent;
     const { log } = this.#options;
-    // Of the URL no more: a key may stand in what is behind it, or before.
+    // Only the host of the URL: the rest may contain a key.
     const where = { endpoint: URL.canParse(this.#url) ? new URL(this.#url).origin : "" };
     if (isSent) log.info(where, "traces are exported again");
     else log.warn({ ...where, status, error }, "traces could not be exported");
   }
 }
 
-/** What is no URL after all (a port beyond all ports) stays as it is, and fails when it is posted to. */
+/** An invalid URL (a port out of range) is kept and fails when it is used. */
 function tracesUrl(endpoint: string): string {
   if (!URL.canParse(endpoint)) return endpoint;
   const url = new URL(endpoint);

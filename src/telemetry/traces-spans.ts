@@ -58,7 +58,7 @@ function serverSpan({ x, end, parent }: EndedCall): string {
     startMs: x.startedAtMs,
     endMs: x.startedAtMs + end.durationMs,
     attributes,
-    // What a client did wrong is no failure of ours.
+    // A client error is not a failure of the gateway.
     error: error !== undefined && error.status >= 500 ? error.message : undefined,
   });
 }
@@ -131,7 +131,7 @@ function deeds(x: Exchange): readonly string[] {
   return told.map(({ guardrail, verdict, shadow }) => `${guardrail}: ${verdict}${shadow ? " (shadow)" : ""}`);
 }
 
-/** The status, where there is one; else a word that tells kinds of failures apart. */
+/** The status, where there is one; else the kind of failure. */
 function failureType({ status, outcome }: Attempt): string {
   if (status !== undefined && status >= 300) return String(status);
   if (outcome.startsWith("timed out")) return "timeout";
@@ -212,7 +212,7 @@ export const NAMES = {
 
 export type Name = (typeof NAMES)[keyof typeof NAMES];
 
-/** The one operation: whatever the surface, a model is asked to go on with a conversation. */
+/** The one operation: a chat completion on every surface. */
 export const CHAT = "chat";
 
 /** Providers that the conventions call otherwise than the configuration does. */

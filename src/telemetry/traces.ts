@@ -1,6 +1,6 @@
 /**
  * Traces: a span for each call and for each try of a target, exported where `telemetry.otlp` says, and the `traceparent`
- * that providers get. Without an endpoint nothing is recorded, and a client's own trace goes on unchanged.
+ * that providers get. Without an endpoint nothing is recorded, and a client's own trace is passed through unchanged.
  */
 import { spanIdOf, traceIdOf, traceParentOf } from "../base/trace-context.ts";
 import type { MetricFamily, Random } from "../plugin/host.ts";
@@ -14,7 +14,7 @@ export interface TracesOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: Pick<GatewayMetrics, "counter" | "gauge">;
-  /** The way out, made when it is first needed. The endpoint is the operator's own: no guard stands before it. */
+  /** The exporter, made when it is first used. The endpoint is the operator's, so it is not SSRF-guarded. */
   readonly out: () => TracesOut;
 }
 

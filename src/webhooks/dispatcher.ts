@@ -90,7 +90,7 @@ export class WebhookDispatcher implements Dispatcher {
   #closed = false;
   #drained: (() => void) | undefined;
 
-  /** `onRecord`: is told of each delivery record as it is added. */
+  /** `onRecord`: receives each delivery record as it is added. */
   constructor(options: DispatcherOptions, onRecord?: (record: DeliveryRecord) => void) {
     this.#options = options;
     this.#onRecord = onRecord;
@@ -269,7 +269,7 @@ export class WebhookDispatcher implements Dispatcher {
     done?.(record);
   }
 
-  /** Never sent; the record says why. */
+  /** Records a delivery that is not sent, with the reason. */
   #drop(queue: DeliveryQueue, one: QueuedDelivery, why: string): void {
     const outcome = { status: undefined, body: "", error: `not sent: ${why}` };
     const sentAtMs = this.#options.clock.nowMs();

@@ -1,12 +1,12 @@
 /**
- * The headers of a webhook's delivery: the specification's, and beside them those of Standard Webhooks, so that a
+ * The headers of a webhook's delivery: X-Gateway-* and those of Standard Webhooks, so that a
  * receiver of either kind can verify it. Keys are read once; this is the only place that holds them.
  */
 import { createHmac } from "node:crypto";
 
 /** What is about to be sent. */
 export interface SignedMessage {
-  /** The same for every webhook that hears of one event, so that receivers can tell repetitions. */
+  /** The same for every webhook that receives one event, so that receivers can detect duplicates. */
   readonly id: string;
   readonly event: string;
   /** The body exactly as it goes out. */
@@ -40,7 +40,7 @@ export function createSigner(secrets: readonly [string, ...string[]]): Signer {
 const PREFIX = "whsec_";
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** CONTRACT section 11. What follows the prefix and is no base64 stands for itself, as an empty key would sign nothing. */
+/** A secret whose part after the prefix is not base64 is used as it is, since an empty key would sign nothing. */
 function standardKey(secret: string): Buffer {
   const encoded = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : "";
   return BASE64.test(encoded) ? Buffer.from(encoded, "base64") : Buffer.from(secret, "utf8");

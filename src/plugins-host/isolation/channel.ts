@@ -1,7 +1,7 @@
 /**
  * The channel between the gateway and the process of an isolated guardrail, used by both ends: structured clone
  * (`v8.serialize`), preceded by the length. Node's own IPC channel is not used because it buffers a message of any
- * length and throws in the gateway, where nobody can catch it, when the bytes are not a message.
+ * length and throws an uncatchable error in the gateway when the bytes are not a message.
  */
 import type { Socket } from "node:net";
 import { deserialize, serialize } from "node:v8";

@@ -70,7 +70,7 @@ class ServedGuardrail {
     else void this.#close();
   }
 
-  /** Nobody caught an error: the state of the process is unknown. */
+  /** After an uncaught error the state of the process is unknown. */
   dies(thrown: unknown): void {
     setTimeout(this.#endNow, LAST_MESSAGE_MS);
     this.#channel.post({ kind: "dying", message: messageOf(thrown) });

@@ -161,7 +161,7 @@ export class GuardrailProcess {
   #endsSoon(reason: string): void {
     if (this.#isOver) return;
     if (this.#channel.isOver) {
-      // The exit is known a moment after the channel's end, and says more.
+      // The exit is known a moment after the channel's end, and has more detail.
       if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
         return this.#die(this.#exitCause ?? reason);
       }

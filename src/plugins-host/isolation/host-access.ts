@@ -61,7 +61,7 @@ export class HostAccess {
     this.#excess = Math.max(0, this.#excess - forgiven) + 1;
   }
 
-  /** `reply` is called once, with undefined where there is no answer; or never, where too many questions are open. */
+  /** `reply` is called once, with undefined if there is no answer; never, if too many questions are open. */
   ask(request: HostQuestion, reply: (value: unknown) => void): void {
     if (this.#questions >= QUESTIONS_MAX) return this.stray();
     this.#questions++;
@@ -123,7 +123,7 @@ export class HostAccess {
   }
 }
 
-/** So many in a second; at most twice as many at once, since two clocks count the seconds. */
+/** A number per second; at most twice as many at once, since two clocks count the seconds. */
 class Allowance {
   readonly #perSecond: number;
   #left: number;

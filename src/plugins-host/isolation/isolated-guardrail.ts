@@ -170,7 +170,7 @@ class IsolatedGuardrail implements Guardrail {
       return verdictFrom(message.verdict);
     });
     if (isOpen) this.#deaths = 0;
-    // One that came too late, or that was not requested.
+    // It is too late, or was not requested.
     else this.#access.stray();
   }
 

@@ -20,7 +20,7 @@ export type GatewayMessage =
   | { readonly kind: "reply"; readonly number: number; readonly value: unknown }
   | { readonly kind: "close" };
 
-/** What a guardrail says of itself. */
+/** The properties of a guardrail. */
 export interface GuardrailTraits {
   readonly window: number | "whole";
   readonly subject: "text" | "call";

@@ -1,5 +1,5 @@
 /**
- * What a guardrail is told of a text, and its verdict, as values that structured clone can carry: functions, classes and
+ * What a guardrail receives with a text, and its verdict, as values that structured clone can carry: functions, classes and
  * everything that belongs to the gateway stay behind.
  */
 
@@ -63,7 +63,7 @@ export function plainVerdict(verdict: unknown): unknown {
 }
 
 /**
- * Restores the error of a block. Everything else is returned as it came: the guardrail's caller checks every verdict,
+ * Restores the error of a block. Everything else is returned unchanged: the guardrail's caller checks every verdict,
  * isolated or not, and a malformed one is a failure there. Throws when the error has no valid status.
  */
 export function verdictFrom(plain: unknown): Verdict {

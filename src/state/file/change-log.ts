@@ -13,9 +13,9 @@ import { Journal, ReplacedError } from "./journal.ts";
 import { writeSnapshot } from "./snapshot.ts";
 import { fileName, listFolder } from "./state-folder.ts";
 
-/** A journal that has grown so far asks for a snapshot at once. */
+/** A journal of this size triggers a snapshot at once. */
 const JOURNAL_BYTES_MAX = 64 << 20;
-/** So many full journals may wait for a snapshot that cannot be written; more is a disk that fails. */
+/** Full journals that may wait for a snapshot that cannot be written; with more the disk has failed. */
 const FULL_JOURNALS_MAX = 16;
 /** A large snapshot is put off while the journals are less than this part of it: reading them is quicker. */
 const WORTHWHILE_PART = 1 / 8;
@@ -35,7 +35,7 @@ export interface ChangeLogOptions {
   readonly snapshotIntervalMs: number;
   /** See JOURNAL_BYTES_MAX, its default. */
   readonly journalBytesMax: number | undefined;
-  /** False: another process has taken the folder. Default: nobody can. */
+  /** False: another process has taken the folder. Default: always true. */
   readonly isHeld?: () => boolean;
   /** Everything that is kept now; see `Tables.capture`. */
   readonly capture: () => Iterable<Change>;
@@ -58,7 +58,7 @@ export class ChangeLog {
   fault: string | undefined;
   /** Another process has taken the folder: the fault is for good. */
   replaced = false;
-  /** Why the last snapshot failed while the journal goes on; undefined when it did not. */
+  /** Why the last snapshot failed while the journal continues; undefined if it did not. */
   snapshotFault: string | undefined;
   readonly #options: ChangeLogOptions;
   readonly #journalBytesMax: number;
@@ -118,7 +118,7 @@ export class ChangeLog {
     return this.#snapshotAtMs;
   }
 
-  /** Written by the end of this turn of the loop. */
+  /** Written by the end of this event-loop iteration. */
   add(change: Change): void {
     this.#ready()?.add(change);
   }
@@ -231,8 +231,8 @@ export class ChangeLog {
       this.#journal = next;
       if (faultBefore === undefined) this.#lastFile = number;
       await old?.close();
-      const givenUp = (): boolean => this.#closed || this.replaced;
-      const bytes = await writeSnapshot({ files, folder, number, after, givenUp }, changes);
+      const isCancelled = (): boolean => this.#closed || this.replaced;
+      const bytes = await writeSnapshot({ files, folder, number, after, isCancelled }, changes);
       if (bytes === undefined) return;
       if (faultBefore !== undefined && next.isBroken) throw new Error("the journal could not be written");
       this.#lastFile = number;
@@ -253,7 +253,7 @@ export class ChangeLog {
           { reason: this.snapshotFault },
           "a state snapshot could not be written; the journal goes on",
         );
-        // A file handle that nobody closes ends the process with Node 26.
+        // An unclosed file handle ends the process in Node 26.
         if (this.#journal !== next) await next?.close();
         return;
       }
@@ -278,7 +278,7 @@ export class ChangeLog {
         }
       }
     } catch {
-      // They take room and harm nobody; the next snapshot tries again.
+      // They only take space; the next snapshot tries again.
     }
   }
 

@@ -3,7 +3,7 @@
  * and the checksum and contents of the line before it, so that a reader can continue after a damaged line and tell how many
  * lines are missing and what kinds of changes the last of them held:
  * `<CRC-32> <bytes of JSON> <sequence number> <CRC-32 of the line before><kinds of the line before> <JSON>`.
- * Version 0.1 wrote `<CRC-32> <bytes> <JSON>`. What a value means is for whoever reads it.
+ * Version 0.1 wrote `<CRC-32> <bytes> <JSON>`. The reader interprets the values.
  */
 import { crc32 } from "node:zlib";
 import type { Files } from "./files.ts";

@@ -1,7 +1,7 @@
 /**
  * The store of one machine: tables in memory answer, and a journal beside them outlives kill -9. What a client is
- * answered for (money settled or given back, a turn, an override, an audit record) is written before it is answered; what only limits
- * need (admissions, reservations) is written by the end of the turn of the event loop. One process holds the folder.
+ * acknowledged (money settled or released, a conversation, an override, an audit record) is written before it is answered; what only limits
+ * need (admissions, reservations) is written by the end of the event-loop iteration. One process holds the folder.
  */
 
 import type { StoreSlice } from "../../plugin/host.ts";
@@ -28,12 +28,12 @@ export interface FileStoreOptions extends TablesOptions {
   /** Made when it is not there. */
   readonly directory: string;
   readonly snapshotIntervalSeconds: number;
-  /** A journal of so many bytes brings the next snapshot on. Default: 64 MiB. */
+  /** Journal size that triggers the next snapshot. Default: 64 MiB. */
   readonly journalBytesMax?: number;
   /** When nothing can be written: "degrade" answers from memory, "refuse" admits no call and opens no conversation. */
   readonly onError: "degrade" | "refuse";
   readonly log: Logger;
-  /** Registers a number that is read when it is asked for. Default: nowhere. */
+  /** Registers a number that is read at each scrape. Default: nowhere. */
   readonly gauge?: (name: string, help: string, read: () => number) => void;
   /** Default: the machine's. */
   readonly files?: Files;
@@ -111,7 +111,7 @@ async function openStore(
   return new FileStore({ options, recovered, changes, holds, release });
 }
 
-/** A crash leaves reservations open: that much had been sent to a provider (CONTRACT section 6). */
+/** A crash leaves reservations open: that much had been sent to a provider. */
 function settleOpen({ tables, holds }: Recovered, changes: ChangeLog, log: Logger): void {
   for (const { number, callId, month, sums } of holds) {
     const totals = sums.map(([key, , inputNanoUsd]) => {
@@ -254,7 +254,7 @@ class FileStore implements StateStore {
 
   close(): Promise<void> {
     this.#closed ??= this.#changes.close().then(() => this.#release());
-    // Closing says nothing of conversations: they are there again at the next start.
+    // Closing does not delete conversations: they are restored at the next start.
     this.#tables.close();
     return this.#closed;
   }
@@ -279,7 +279,7 @@ class FileStore implements StateStore {
       delete: (owner, id) => {
         if (this.#isLost()) return false;
         const known = sessions.delete(owner, id);
-        // Its end has been added; the caller is told once that is written.
+        // Its end has been added; the caller continues when it is written.
         this.#changes.flush();
         return known;
       },

@@ -44,7 +44,7 @@ export interface OpenFile {
 const READ_BYTES = 1 << 20;
 
 const { O_CREAT, O_NOFOLLOW, O_RDONLY, O_TRUNC, O_WRONLY } = constants;
-/** A link in the folder that somebody else has put there must not lead a write to another file. */
+/** A link in the folder must not redirect a write to another file. */
 const CREATE = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW;
 const OVERWRITE = O_WRONLY | O_CREAT | O_NOFOLLOW;
 const READ = O_RDONLY | O_NOFOLLOW;

@@ -1,5 +1,5 @@
 /**
- * Makes the state folder and looks at who may reach it. It holds conversations and money: other users of the machine are
+ * Makes the state folder and checks who can access it. It holds conversations and money: other users of the machine are
  * warned of, and whatever is in the place of a state file that is not a plain file is refused.
  */
 import { lstat, mkdir, readdir, stat } from "node:fs/promises";

@@ -1,7 +1,7 @@
 /**
  * One process at a time holds a folder. A holder is an empty file whose name says who it is, so it is there completely or
  * not at all, even on a full disk. Whether it lives is asked of the kernel where that can be done: by its process id in one
- * namespace, by its socket from another container; elsewhere its file must be touched now and then. A holder that was taken
+ * namespace, by its socket from another container; elsewhere its file must be touched periodically. A holder that was taken
  * for dead finds its file removed (`isHeld`): it must ask after each write, and may then write no more.
  */
 import { randomInt } from "node:crypto";
@@ -21,7 +21,7 @@ export type FolderLock =
       release(): Promise<void>;
     };
 
-/** Two that come at the same moment see each other, step back, and come again after a while of their own. */
+/** Two that try at the same moment see each other, back off, and retry after different delays. */
 const ATTEMPTS = 20;
 const PAUSE_MS_MAX = 40;
 
@@ -30,13 +30,13 @@ const BEAT_MS = 500;
 /** A holder whose file is not touched for so long is dead, where nothing else can tell. A start waits that long for it. */
 const BEATS_STOPPED_MS = 4000;
 const LOOK_MS = 100;
-/** Longer paths are no socket's. */
+/** Longer paths cannot be a socket's. */
 const SOCKET_PATH_MAX = 100;
 
 interface Holder {
   readonly name: string;
   readonly pid: number;
-  /** When the process began, in ticks since boot: process ids come again. */
+  /** When the process began, in ticks since boot, since process ids are reused. */
   readonly startTicks: string;
   readonly boot: string;
   /** The process's namespace of process ids. */
@@ -44,7 +44,7 @@ interface Holder {
 }
 
 const NAME = /^lock\.(\d+)\.(\d+)\.([0-9a-f]+)\.(\d+)$/;
-/** Of this process: by its name alone a lock says nothing of two stores in one. */
+/** Of this process: the name of a lock alone does not distinguish two stores in one process. */
 const heldHere = new Set<string>();
 
 export interface LockTimes {
@@ -105,7 +105,7 @@ function held(folder: string, presence: Presence): FolderLock {
   };
 }
 
-/** How this process shows others that it is here: by its file, touched now and then, and by a socket that the kernel ends with it. */
+/** How this process shows others that it is here: by its file, touched periodically, and by a socket that the kernel ends with it. */
 class Presence {
   readonly name: string;
   readonly #folder: string;
@@ -126,7 +126,7 @@ class Presence {
     await (await open(path, "w", 0o600)).close();
     this.#beat ??= setInterval(() => {
       const now = new Date();
-      // A touch that fails is no reason to stop: the process can be seen to live in other ways as well.
+      // A failed touch is ignored: there are other signs that the process is alive.
       utimes(path, now, now).catch(() => {});
     }, this.#beatMs).unref();
   }

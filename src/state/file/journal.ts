@@ -1,5 +1,5 @@
 /**
- * Writes changes to the end of a file: those of one turn of the event loop together, as one line and by one write, whose
+ * Writes changes to the end of a file: those of one event-loop iteration together, as one line and by one write, whose
  * return is the promise that kill -9 loses none of them. The write is synchronous, since into the kernel's memory it
  * takes a tenth of what handing it to a thread costs.
  */
@@ -11,25 +11,25 @@ import type { Files, OpenFile } from "./files.ts";
 import { fileName, HEADER_KIND, header } from "./state-folder.ts";
 import { writeSynced } from "./synced.ts";
 
-/** Gathered at most before they are written; a turn of the loop rarely brings as many. */
+/** Maximum collected before they are written; rarely reached in one event-loop iteration. */
 const GATHERED_MAX = 256;
 
 export interface JournalOptions {
   readonly files: Files;
   readonly folder: string;
   readonly number: number;
-  /** False: another process has taken the folder, and nothing may be written to it. Default: nobody can. */
+  /** False: another process has taken the folder, and nothing may be written to it. Default: always true. */
   readonly isHeld?: () => boolean;
   /** Hears once of the first write that fails; nothing is written after it. */
   readonly failed: (error: unknown) => void;
-  /** Hears of a change that is too long for any line, and is left out. */
+  /** Receives a change that is too long for a line, which is skipped. */
   readonly tooLong: (change: Change) => void;
 }
 
 /** Changes that are written together, and what those who wait for them wait for. */
 interface Group {
   readonly changes: Change[];
-  /** Made when somebody waits: resolves to whether the group was written. */
+  /** Made on demand: resolves to whether the group was written. */
   written: Promise<boolean> | undefined;
   resolve: (written: boolean) => void;
 }
@@ -95,12 +95,12 @@ export class Journal {
     return this.#broken;
   }
 
-  /** Written by the end of this turn of the loop, or with the next `flush`. What it refers to must not change. */
+  /** Written by the end of this event-loop iteration, or with the next `flush`. What it refers to must not change. */
   add(change: Change): void {
     this.#gather().changes.push(change);
   }
 
-  /** The same; resolves to whether it was written, with all others of its turn. */
+  /** The same; resolves to whether it was written, with all others of its iteration. */
   written(change: Change): Promise<boolean> {
     const group = this.#gather();
     group.changes.push(change);
@@ -145,7 +145,7 @@ export class Journal {
     this.#group ??= { changes: [], written: undefined, resolve: () => {} };
     if (!this.#flushComes) {
       this.#flushComes = true;
-      // Before anything of this turn goes out: what a provider or a client has seen is in the journal.
+      // Before anything of this iteration is sent: what a provider or a client has seen is in the journal.
       persistInBatch(() => {
         this.#flushComes = false;
         this.flush();

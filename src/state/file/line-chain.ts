@@ -1,5 +1,5 @@
 /**
- * Follows the chain of lines through the journals of a folder, and says where it is broken, how many lines are missing
+ * Follows the chain of lines through the journals of a folder, and returns where it is broken, how many lines are missing
  * there, and what they may have held. Reads nothing itself.
  */
 import type { GoodLine, LinePosition, RawLine } from "./checked-lines.ts";
@@ -26,7 +26,7 @@ export function tornFault(file: string, offset: number): Fault {
   return { file, offset, kind: "torn", reason: "the last line is not whole", linesLost: 0, kindsLost: "" };
 }
 
-/** Nobody can tell what is lost with it. */
+/** What is lost with it is unknown. */
 export function unknownLoss(file: string, offset: number, kind: Fault["kind"], reason: string): Fault {
   return { file, offset, kind, reason, linesLost: undefined, kindsLost: undefined };
 }
@@ -51,7 +51,7 @@ export class LineChain {
     this.last = after;
   }
 
-  /** Takes the next line of a file. undefined: it is no line to use. */
+  /** Takes the next line of a file. undefined: it is unusable. */
   take(file: string, line: RawLine): GoodLine | undefined {
     const { good, offset, reason } = line;
     if (good === undefined) {
@@ -87,7 +87,7 @@ export class LineChain {
     this.#open ??= { file, offset, reason };
   }
 
-  /** A line that is good, and says what this version cannot use. */
+  /** An intact line that this version cannot use. */
   unusable(file: string, offset: number, reason: string): void {
     this.faults.push({ file, offset, kind: "damaged", reason, linesLost: 1, kindsLost: undefined });
   }

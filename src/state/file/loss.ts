@@ -1,4 +1,4 @@
-/** What is said of damaged state files: where, what was lost, and whether a gateway may start on what is left. */
+/** Messages about damaged state files (where, what was lost), and whether a gateway may start with the rest. */
 import { join } from "node:path";
 import type { Logger } from "../../plugin/index.ts";
 import type { Files } from "./files.ts";
@@ -48,7 +48,7 @@ export function refuseLoss(folder: string, faults: readonly Fault[]): void {
   if (grave.length > 0) throw new StateDamagedError(folder, grave);
 }
 
-/** Says what was found wrong and removes what a crash has left half done. What is wrong after that is found again. */
+/** Logs the faults and removes what a crash has left unfinished. */
 export async function tidyFolder(
   { files, folder, log }: { readonly files: Files; readonly folder: string; readonly log: Logger },
   faults: readonly Fault[],

@@ -1,5 +1,5 @@
 /**
- * A state folder worked on while no gateway has it: looked at, checked, mended, written out as plain JSON lines and read
+ * A state folder worked on while no gateway has it: inspected, checked, repaired, written as plain JSON lines and read
  * back. Takes the folder's lock for as long, so that nothing changes under its hands.
  */
 
@@ -134,7 +134,7 @@ async function beginFolder(
   const place = { files: diskFiles, folder, number };
   let failure: unknown;
   const failed = (error: unknown): void => void (failure = error);
-  await writeSnapshot({ ...place, ...about, givenUp: () => false }, changes);
+  await writeSnapshot({ ...place, ...about, isCancelled: () => false }, changes);
   const journal = await Journal.begin({ ...place, failed, tooLong: () => {} });
   journal.start(after, true);
   await journal.sync();
@@ -156,7 +156,7 @@ export function* exportLines({ tables, holds }: Pick<Recovered, "tables" | "hold
 /** Makes the folder hold what was exported. Returns how many changes. Rejects with an OfflineError that names a line. */
 export async function importLines(folder: string, text: string): Promise<number> {
   const changes = changesIn(text);
-  // The lines may come from another machine: their dates are what counts here.
+  // The lines may be from another machine, so their dates are used.
   await beginFolder(folder, { number: 1, after: CHAIN_START, boot: "", changes });
   return changes.length;
 }

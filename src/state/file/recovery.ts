@@ -1,6 +1,6 @@
 /**
  * Brings back what a state folder holds: the newest good snapshot, then every change after it, in order, past lines that
- * are damaged. Reads only; what it finds wrong it says, with what may be lost.
+ * are damaged. Reads only; faults are returned with what may be lost.
  */
 
 import { NanoUsdSum } from "../../base/money.ts";
@@ -71,7 +71,7 @@ export async function recover(
     const { header } = await readJournal(files, { folder, number, until }, chain, user);
     seen.push({ name, bytes: await files.bytes(`${folder}/${name}`), changes: user.changes });
     const isBase = number === base || !(header?.needsSnapshot ?? false);
-    // What came before it is in its snapshot alone.
+    // Earlier changes are in its snapshot only.
     const alone = listing.snapshots.includes(number) || number === listing.journals[0];
     if (!isBase && alone)
       faults.push(unknownLoss(name, 0, "missing", "it needs a snapshot that cannot be read"));
@@ -191,7 +191,7 @@ export class Restoration {
         for (const [key, windowMs, limit] of change.rates) {
           const atMs = this.#upMs(change.atMs, change.upMs);
           const window = rates.restore(key, windowMs);
-          // Asked for its side effect: calls that count no more are forgotten before one is added.
+          // Called for its side effect: expired calls are dropped before one is added.
           window?.waitMs(atMs, limit);
           window?.add(atMs, limit);
         }
@@ -252,7 +252,7 @@ export class Restoration {
     return Math.floor(monotonicMs) - Math.max(0, nowMs - atMs);
   }
 
-  /** A monotonic clock that has begun anew says so by being behind. */
+  /** A monotonic clock that restarted is behind. */
   #isSameBoot(upMs: number): boolean {
     return this.#boot !== "" && this.#boot === this.#now.boot && upMs <= this.#now.monotonicMs;
   }

@@ -6,7 +6,7 @@ import { CHAIN_START, type LinePosition, nextLine } from "./checked-lines.ts";
 import type { Files } from "./files.ts";
 import { fileName, footer, HEADER_KIND, header, UNFINISHED } from "./state-folder.ts";
 
-/** Characters made into lines before the event loop has its turn: about a millisecond's work. */
+/** Characters serialized before yielding to the event loop: about a millisecond of work. */
 const CHUNK_CHARACTERS = 256 << 10;
 
 export interface SnapshotPlace {
@@ -17,11 +17,11 @@ export interface SnapshotPlace {
   readonly after: LinePosition;
   /** What the times of the monotonic clock count from. Default: this boot of this machine. */
   readonly boot?: string;
-  /** Asked now and then: true when nobody wants it any more. */
-  readonly givenUp: () => boolean;
+  /** Called periodically: true when the snapshot is no longer needed. */
+  readonly isCancelled: () => boolean;
 }
 
-/** Returns its bytes; undefined when it was given up. Rejects with the system's error, and leaves nothing behind. */
+/** Returns its bytes; undefined when it was cancelled. Rejects with the system's error, and leaves nothing behind. */
 export async function writeSnapshot(
   place: SnapshotPlace,
   changes: Iterable<Change>,
@@ -46,7 +46,7 @@ export async function writeSnapshot(
 }
 
 async function writeLines(
-  { files, number, after, boot = files.boot, givenUp }: SnapshotPlace,
+  { files, number, after, boot = files.boot, isCancelled }: SnapshotPlace,
   path: string,
   changes: Iterable<Change>,
 ): Promise<number | undefined> {
@@ -55,7 +55,7 @@ async function writeLines(
   let lines = 1;
   let text = "";
   let last = CHAIN_START;
-  /** False: too long; the journal has said so when it was made. */
+  /** False: too long; logged when the journal was written. */
   const add = (value: unknown, kinds: string): boolean => {
     const line = nextLine(last, value, kinds);
     text += line?.text ?? "";
@@ -74,7 +74,7 @@ async function writeLines(
       if (add([change], kindsOf([change]))) lines += 1;
       if (text.length < CHUNK_CHARACTERS) continue;
       await write();
-      if (givenUp()) return undefined;
+      if (isCancelled()) return undefined;
     }
     add(footer(lines), HEADER_KIND);
     await write();

@@ -18,13 +18,13 @@ export function fileName(kind: FileKind, number: number): string {
   return `${kind}-${String(number).padStart(8, "0")}.jsonl`;
 }
 
-/** What the first line says besides. */
+/** Other fields of the first line. */
 export interface HeaderFields {
   /** The boot of the machine that `upMs` and the like count from. */
   readonly boot: string;
   /** Of a snapshot: the last line of the journal before that of its number. */
   readonly after?: LinePosition;
-  /** The journal continues the snapshot of its number only: what came between it and the journal before was not written. */
+  /** The journal continues the snapshot of its number only: changes between it and the journal before were not written. */
   readonly needsSnapshot?: true;
 }
 
@@ -40,7 +40,7 @@ export function header(
 /** The kind of a first line: nothing is lost with it. */
 export const HEADER_KIND = "h";
 
-/** What stands in the last line of a snapshot: one without it was never finished. `lines`: those before it. */
+/** The last line of a snapshot: one without it is incomplete. `lines`: those before it. */
 export function footer(lines: number): Readonly<Record<string, unknown>> {
   return { end: "snapshot", lines };
 }
@@ -79,7 +79,7 @@ function numberOf(name: string): number {
 /** The folder was written by a version of Sluice that this one knows nothing of. */
 export class LaterVersionError extends Error {}
 
-/** What a first line says. */
+/** A parsed first line. */
 export interface Header extends HeaderFields {
   readonly version: number;
 }
@@ -92,7 +92,7 @@ export interface FileReading {
   readonly bytes: number;
 }
 
-/** Who wants what a file holds. Lines come in their order, and only those that can be used. */
+/** Receives the usable lines of a file, in order. */
 export interface FileUser {
   header(header: Header): void;
   /** undefined: it can be used; else why not. */
@@ -101,7 +101,7 @@ export interface FileUser {
 
 /**
  * Reads a journal to its end, past what is damaged; `chain` has the faults. `until`: the sequence number that the next
- * journal begins with; a writer that was replaced may have left lines from there on, which nobody was answered for.
+ * journal begins with; a writer that was replaced may have left lines from there on, which were never acknowledged.
  * Throws LaterVersionError, and what the system throws.
  */
 export async function readJournal(
@@ -138,7 +138,7 @@ export async function readJournal(
   return { header: found, lines, bytes };
 }
 
-/** Reads a snapshot; one with anything wrong is no use. Throws LaterVersionError, and what the system throws. */
+/** Reads a snapshot; one with any fault is unusable. Throws LaterVersionError, and what the system throws. */
 export async function readSnapshot(
   files: Files,
   place: { readonly folder: string; readonly number: number },

@@ -31,7 +31,7 @@ export function redisAddress(url: string): RedisAddress | undefined {
   if (db === undefined || hostname === "") return undefined;
   const number = port === "" ? 6379 : Number(port);
   return {
-    // An IPv6 address stands in brackets in a URL, and without them everywhere else.
+    // An IPv6 address has brackets in a URL only.
     host: hostname.replace(/^\[|\]$/g, ""),
     port: number,
     db,
@@ -46,7 +46,7 @@ function databaseOf(text: string): number | undefined {
   return /^\d{0,5}$/.test(text) ? Number(text) : undefined;
 }
 
-/** A percent sign that begins no escape is one of the secret's own. */
+/** A percent sign that is not an escape is part of the secret. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,4 +1,4 @@
-/** Admissions as the script of the ledger takes them, and the reservations that come of them. Nothing is sent here. */
+/** Admissions as the script of the ledger takes them, and the resulting reservations. Nothing is sent here. */
 import type { Reservation, StoreClaim } from "../../plugin/store.ts";
 import { RUNS_MAX } from "./ledger-script.ts";
 
@@ -46,7 +46,7 @@ export class HeldReservation implements Reservation {
     return this.#place;
   }
 
-  /** Where it stands now, after a loss of data or once it is restored. */
+  /** Its place now, after a loss of data or once it is restored. */
   moveTo(place: Place): void {
     this.#place = place;
   }
@@ -66,7 +66,7 @@ export class HeldReservation implements Reservation {
   }
 }
 
-/** One call counts once against a sum, with its largest estimate. Throws on an amount that is no amount. */
+/** One call counts once against a sum, with its largest estimate. Throws on an invalid amount. */
 export function askOf(id: string, claims: readonly StoreClaim[]): Ask {
   const rates: Rate[] = [];
   const spends: Spend[] = [];

@@ -13,13 +13,13 @@ import { asked, script } from "./script.ts";
 /** Records kept while the server is away. */
 const WAITING_MAX = 1000;
 const RECORDS_PER_CALL = 100;
-/** Records that one script call looks at: a query goes through all that are kept, so many at a time. */
+/** Records that one script call reads: a query goes through all records in such pages. */
 const SCANNED_PER_CALL = 1000;
 const RETRY_MS = 1000;
 
 /**
  * `{records: [[id, event, project, record]], again}`: stores them; `again`: but those already there. One sent a second
- * time comes soon after the first, so only the newest are looked at.
+ * time comes soon after the first, so only the newest are checked.
  */
 const APPEND = script(`
 local stream = prefix .. ':audit'
@@ -63,7 +63,7 @@ export class RedisAudit implements AuditStore {
   readonly #log: Logger;
   readonly #waiting = new Outbox<AuditRecord>(WAITING_MAX);
   #retrying = false;
-  /** A batch was lost, and may be there all the same. */
+  /** A batch was lost, and may have been stored nevertheless. */
   #again = false;
 
   constructor(link: RedisLink, clock: Clock, log: Logger) {

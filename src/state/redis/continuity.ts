@@ -53,7 +53,7 @@ export class Continuity {
   readonly #ownMonth = new BudgetMonth();
   #lost = "";
   #offsetMs: number | undefined;
-  /** `now` of the scripts, and this process's monotonic clock when it was asked for. */
+  /** `now` of the scripts, and this process's monotonic clock at the request. */
   #timeMs: number | undefined;
   #readAtMs = 0;
   #state: "ready" | "checking" | "down" = "down";
@@ -91,7 +91,7 @@ export class Continuity {
     return this.#epoch;
   }
 
-  /** `YYYY-MM`: the later of what Redis last said and what this process's clock says. */
+  /** `YYYY-MM`: the later of Redis's last answer and this process's clock. */
   get month(): string {
     const own = this.ownMonth();
     return this.#month !== undefined && this.#month > own ? this.#month : own;

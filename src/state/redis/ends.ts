@@ -22,7 +22,7 @@ interface LoadedFile {
 export const ENDS_BYTES_MAX = 16_777_216;
 const END_BYTES = 96;
 const SUM_BYTES = 40;
-/** Sums of one end that stands for many calls. */
+/** Sums of one end that represents many calls. */
 const SUMS_PER_END = 128;
 
 export interface PendingEndsOptions {

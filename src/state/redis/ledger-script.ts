@@ -20,13 +20,13 @@ import { MONTHS } from "./month-script.ts";
 
 /** How long an end is remembered that may be sent twice: the second one changes nothing. */
 const DONE_MS = 86_400_000;
-/** How long a lapsed reservation is remembered: the end of its call, should it still come, corrects the sums. */
+/** How long a lapsed reservation is remembered: a late end of its call corrects the sums. */
 const LAPSED_MS = 7 * 86_400_000;
 
 /** Runs of a window: as many as in memory, so that both round alike. */
 export const RUNS_MAX = RATE_RUNS_MAX;
 
-/** Windows looked at by each sweep, to find those that are idle. */
+/** Windows checked by each sweep, to find idle ones. */
 const WINDOWS_PER_SWEEP = 256;
 
 const SUMS = `

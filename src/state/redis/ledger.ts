@@ -1,5 +1,5 @@
 /**
- * Admissions, reservations and sums in Redis. All that is asked in one turn of the event loop goes out as one script
+ * Admissions, reservations and sums in Redis. All requests of one event-loop iteration are sent as one script
  * call, and the ends of calls go with it: no call waits for more than its own admission. It decides nothing itself.
  */
 
@@ -25,7 +25,7 @@ const ADMITS_PER_CALL = 64;
 const ENDS_PER_CALL = 256;
 const RENEWS_PER_CALL = 512;
 const RESTORES_PER_CALL = 128;
-/** Leases that ran out, looked at by each call, and by the one a process makes when a lease may have run out. */
+/** Expired leases checked by each call, and by the one a process makes when a lease may have expired. */
 const LAPSES_PER_CALL = 32;
 const LAPSES_PER_SWEEP = 256;
 /** After an error of a server that is still there. */
@@ -34,7 +34,7 @@ const RETRY_MS = 1000;
 const TRIES_MAX = 3;
 /** Begins the verdict of the script on an admission that has rate windows; a refusal begins with an index. */
 const ADMITTED = -1;
-/** The verdict of the script on an admission after a loss of data that nobody has confirmed. */
+/** The script's answer to an admission after an unconfirmed loss of data. */
 const DENIED = -1;
 /** Between two log lines about calls beyond ADMITS_MAX. */
 const SHED_LOG_MS = 10_000;
@@ -141,7 +141,7 @@ export class RedisLedger {
     });
   }
 
-  /** Kept until Redis has it; nobody waits for that. Throws on a second end. */
+  /** Kept until Redis has it; not awaited. Throws on a second end. */
   end(reservation: Reservation, cost: number): void {
     if (!(reservation instanceof HeldReservation))
       throw new TypeError("a reservation of another store was ended");
@@ -197,7 +197,7 @@ export class RedisLedger {
     this.#lostCosts.flush();
   }
 
-  /** At the end of this turn of the loop, when all that will be asked in it is there. */
+  /** At the end of this event-loop iteration, with all its requests. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;

@@ -8,7 +8,7 @@ import type { Logger } from "../../plugin/index.ts";
 import type { RedisAddress } from "./address.ts";
 import type { Script } from "./script.ts";
 
-/** The answer of a server that gave none, or an error. What was asked may have been done all the same. */
+/** The answer of a server that gave none, or an error. The command may have been executed nevertheless. */
 export const LOST: unique symbol = Symbol("lost");
 
 /** How long the server may say nothing at all while it is asked something. */
@@ -58,7 +58,7 @@ export class RedisLink {
     this.#client.on("ready", () => void this.#begin());
     this.#client.on("error", (error) => this.#fail(reasonOf(error)));
     this.#client.on("close", () => this.#lose());
-    // Whatever goes wrong here goes wrong there too, and is told there.
+    // A failure here also occurs there, and is reported there.
     this.#listener.on("error", () => {});
     this.#listener.on("ready", () => void this.#subscribe());
     this.#listener.on("message", (channel, message) => this.#handlers.get(channel)?.(message));
@@ -85,7 +85,7 @@ export class RedisLink {
     this.#whenDown.push(down);
   }
 
-  /** Answers when the first try has come to something, good or bad; tries go on by themselves. */
+  /** Resolves after the first attempt, successful or not; further attempts are automatic. */
   async connect(): Promise<void> {
     const first = new Promise<void>((resolve) => {
       this.#whenUp.push(resolve);
@@ -104,7 +104,7 @@ export class RedisLink {
   async run({ sha, lua }: Script, ...args: readonly string[]): Promise<unknown> {
     const { prefix } = this.#options;
     const reply = await this.#ask(() => this.#client.evalsha(sha, 1, prefix, ...args), "NOSCRIPT");
-    // Somebody has flushed the server's scripts since they were loaded.
+    // The server's scripts have been flushed since they were loaded.
     return reply === UNKNOWN ? this.#ask(() => this.#client.eval(lua, 1, prefix, ...args)) : reply;
   }
 
@@ -142,7 +142,7 @@ export class RedisLink {
     }
   }
 
-  /** One timer for all that is asked: a server that says nothing for long is taken for lost. */
+  /** One timer for all requests: a server that is silent for too long is considered lost. */
   #watchSilence(): NodeJS.Timeout {
     const stepMs = (this.#options.silenceMs ?? SILENCE_MS) / SILENCE_STEPS;
     this.#silentSteps = 0;
@@ -188,7 +188,7 @@ export class RedisLink {
 
   #fail(reason: string): void {
     if (this.#closed) return;
-    // An error that says nothing often follows one that did.
+    // An error without detail often follows one with detail.
     if (reason !== UNTOLD) this.#wrong = reason;
     this.#wrong ??= reason;
     if (this.#up) this.#tell(false);
@@ -250,7 +250,7 @@ function isReply(error: unknown): boolean {
   return error instanceof Error && error.name === "ReplyError";
 }
 
-/** Of what the server says only the first word, e.g. `OOM`: the rest may quote what it was asked. */
+/** Only the first word of the server's error, e.g. `OOM`: the rest may quote what it was asked. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return "unknown";
   const code = "code" in error ? String(error.code) : "";

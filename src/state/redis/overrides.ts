@@ -1,6 +1,6 @@
 /**
- * Overrides in Redis: a hash, and a version that counts its changes. Other replicas hear of a change by a message, and
- * ask for the version every second in case a message was lost. The list last read stands while the server is lost, so
+ * Overrides in Redis: a hash, and a version that counts its changes. Other replicas are notified of a change by a message, and
+ * poll the version every second in case a message was lost. The list last read stays in effect while the server is lost, so
  * that what was revoked stays revoked; before the first one `onUnavailable` decides. What a server that has lost its
  * data does not have any more is put back from this list.
  */
@@ -15,7 +15,7 @@ import { LOST, type RedisLink } from "./link.ts";
 import { asked, type Script } from "./script.ts";
 
 const POLL_MS = 1000;
-/** Below every version: what the server has is told of, whatever that is. */
+/** Below every version, so that whatever the server has is reported. */
 const UNREAD = -1;
 /** Times that a script is sent: each time but the last, data was lost. */
 const TRIES_MAX = 3;
@@ -49,7 +49,7 @@ const LIST = guardedScript("return { seq, redis.call('HVALS', prefix .. ':overri
 
 /**
  * `{version, entries: [[key, set at]]}`, ARGV[2…] the overrides: puts back those that are missing or older there. The
- * version goes on from the one that this process knows.
+ * version continues from the one that this process knows.
  */
 const RESTORE = guardedScript(
   `
@@ -79,7 +79,7 @@ export class RedisOverrides implements OverrideStore {
   readonly #prefix: string;
   readonly #clock: Clock;
   readonly #watchers = new Set<() => void>();
-  /** What stands while the server cannot be asked. */
+  /** In effect while the server is lost. */
   #lastRead: readonly Override[] | undefined;
   #hasRead = false;
   /** Data was lost, and what this process knows is not put back yet. */
@@ -95,7 +95,7 @@ export class RedisOverrides implements OverrideStore {
     this.#clock = clock;
     this.#lastRead = onUnavailable === "allow" ? [] : undefined;
     link.listen(`${prefix}:overrides`, (version) => this.#reached(Number(version)));
-    // Messages sent while the connection was broken went to nobody.
+    // Messages sent while the connection was broken are lost.
     continuity.onChange(
       () => void this.#ready(),
       () => {},

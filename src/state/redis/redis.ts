@@ -33,7 +33,7 @@ export interface RedisStoreOptions {
   readonly keyPrefix: string;
   /** While the server is lost: refuse calls, or let them pass and add what they cost when it is back. */
   readonly onUnavailable: "deny" | "allow";
-  /** When Redis has lost data: refuse calls until an operator confirms, or go on with what is there. */
+  /** When Redis has lost data: refuse calls until an operator confirms, or continue with what is there. */
   readonly onDataLoss: "deny" | "allow";
   /** Where costs go that Redis cannot be told before the process ends. undefined: nowhere, they are lost. */
   readonly directory?: string;
@@ -49,7 +49,7 @@ export interface RedisStoreOptions {
 }
 
 /**
- * Connects, and answers when the first try has come to something: a server that is not there yet is a lost one.
+ * Connects, and resolves after the first attempt: a server that is not up yet is a lost one.
  * Rejects, for the one who starts the gateway, when the address is none or ioredis is not installed.
  */
 export async function redisStore(options: RedisStoreOptions): Promise<StateStore> {

@@ -10,10 +10,10 @@ import { type Script, script } from "./script.ts";
 /** A lock, and a place in the queue, not renewed for so long belong to a dead process. */
 export const SESSION_LEASE_MS = 20_000;
 
-/** Ids at the old end looked at by each save, so that none pays for all. */
+/** Oldest ids checked by each save, so that the work is spread. */
 const TRIMMED_PER_SAVE = 8;
 
-/** The channel on which a process hears whose turn it is. */
+/** The channel that tells a process which call is next. */
 export function turnChannel(prefix: string, instance: string): string {
   return `${prefix}:turn:${instance}`;
 }
@@ -87,7 +87,7 @@ export const BUSY = 1;
 export const WAIT = 2;
 
 /**
- * `{id, owner, token, ttl}`: asks for a conversation, or once more for one waited for. Answers its history when the
+ * `{id, owner, token, ttl}`: opens a conversation, or polls for one that it waits for. Answers its history when the
  * token has it now, else MISSING, BUSY or WAIT.
  */
 const CLAIM = script(
@@ -149,7 +149,7 @@ return 1
 `,
 );
 
-/** `{id, token}`: the token's call is done, or no longer waits. The next has it then, and is told. */
+/** `{id, token}`: the token's call is done, or no longer waits. The next one gets it and is notified. */
 const LEAVE = script(
   OPENING,
   `

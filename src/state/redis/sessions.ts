@@ -1,6 +1,6 @@
 /**
- * Conversations in Redis, held by one call at a time over all replicas. Who waits is told by a message when it is its
- * turn, and asks again every few seconds in case that message was lost. Locks are leases, renewed while calls run.
+ * Conversations in Redis, held by one call at a time over all replicas. A waiting call is notified by a message
+ * when it is next, and polls every few seconds in case that message was lost. Locks are leases, renewed while calls run.
  */
 import type { Cancellable, Random } from "../../plugin/host.ts";
 import type { Clock, Logger, Message, OpenSession } from "../../plugin/index.ts";
@@ -45,7 +45,7 @@ interface Use {
 export class RedisSessions implements SessionStore {
   readonly #options: RedisSessionsOptions;
   readonly #held = new Map<string, Use>();
-  /** By token: those who wait, and how they are told. */
+  /** Waiting calls and their callbacks, by token. */
   readonly #waiting = new Map<string, { readonly use: Use; readonly resolve: (opened: Opened) => void }>();
   /** By token: left while the server was away. */
   readonly #unleft = new Map<string, Use>();
@@ -96,7 +96,7 @@ export class RedisSessions implements SessionStore {
     return (await this.#run(SESSION_SCRIPTS.delete, { id, owner })) === 1;
   }
 
-  /** From now on nothing is opened, and those who wait are told that it is busy. */
+  /** From now on nothing is opened, and waiting calls get `busy`. */
   close(): void {
     this.#closed = true;
     for (const token of [...this.#waiting.keys()]) this.#giveUp(token);
@@ -142,7 +142,7 @@ export class RedisSessions implements SessionStore {
       if (caller?.signal.aborted) return leave();
       caller?.signal.addEventListener("abort", leave, { once: true });
       this.#beat();
-      // Its turn may have come, and been told, before it was known here.
+      // It may have been notified before it was registered here.
       void this.#askAgain(token);
     });
   }
@@ -200,7 +200,7 @@ export class RedisSessions implements SessionStore {
     };
   }
 
-  /** False: the server is lost, and the turn with it. */
+  /** False: the server is lost, and the change with it. */
   async #save({ id, token, ttlMs: ttl }: Use, history: readonly Message[]): Promise<boolean> {
     const about = { id, token, ttl, characters: countCharacters(history), max: this.#options.maxSessions };
     if ((await this.#run(SESSION_SCRIPTS.save, about, JSON.stringify(history))) !== LOST) return true;
@@ -210,7 +210,7 @@ export class RedisSessions implements SessionStore {
     return false;
   }
 
-  /** The first turn at once, those after it together. */
+  /** The first at once, those after it together. */
   #logUnkept(): void {
     if (this.#unkeptTurns === 0 || this.#isLogging) return;
     const effect =

@@ -10,7 +10,7 @@ import { SLICE_ENTRIES_MAX, SLICE_KEY_MAX, SLICE_VALUE_BYTES_MAX } from "../../p
 import type { RedisLink } from "./link.ts";
 import { asked, type Script, script } from "./script.ts";
 
-/** Entries at the old end looked at by each write. */
+/** Oldest entries checked by each write. */
 const TRIMMED_PER_WRITE = 4;
 
 const OPENING = `
