@@ -5,7 +5,6 @@
 import { Slices } from "../base/slices.ts";
 import type { ProjectConfig, ResolvedConfig } from "../config/model.ts";
 import { edited } from "../guardrails/edits.ts";
-import type { HttpClient } from "../net/http-client.ts";
 import type { Plugin } from "../plugin/contract.ts";
 import type { ProjectRef } from "../plugin/exchange.ts";
 import type { Host } from "../plugin/index.ts";
@@ -14,6 +13,7 @@ import { BUILT_IN } from "../plugins-host/builtin.ts";
 import { makeHost, type Platform } from "../plugins-host/host.ts";
 import type { InstancePool } from "../plugins-host/instances.ts";
 import type { Registry } from "../plugins-host/registry.ts";
+import type { ProviderClients } from "../upstream/provider-clients.ts";
 import { type CompileContext, CompileError } from "./context.ts";
 import { builtIn, finishSteps, recordHooks, requestSteps, thirdParty, traceStep } from "./endpoint.ts";
 import { EndpointUnits } from "./endpoint-units.ts";
@@ -28,7 +28,7 @@ export interface CompileInput {
   readonly registry: Registry;
   readonly platform: Platform;
   readonly pool: InstancePool;
-  readonly upstream: () => Promise<HttpClient>;
+  readonly clients: ProviderClients;
 }
 
 /** Rejects with a CompileError when a plugin's setup fails. */
@@ -104,7 +104,7 @@ export function listingOf({ endpoints }: ProjectConfig): string {
 }
 
 export async function makeContext(input: CompileInput): Promise<CompileContext> {
-  const { config, registry, platform, upstream } = input;
+  const { config, registry, platform, clients } = input;
   const lease = input.pool.lease();
   const own = new Set<Plugin>(BUILT_IN);
   const redact = await redactor(input);
@@ -115,7 +115,7 @@ export async function makeContext(input: CompileInput): Promise<CompileContext> 
     platform,
     lease,
     slices: new Slices(),
-    upstream,
+    clients,
     hostFor(plugin) {
       let host = hosts.get(plugin);
       if (host === undefined) {

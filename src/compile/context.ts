@@ -1,12 +1,12 @@
 /** What all parts of one compilation share. */
 import type { Slices } from "../base/slices.ts";
 import type { ResolvedConfig, SourcePlace } from "../config/model.ts";
-import type { HttpClient } from "../net/http-client.ts";
 import type { Plugin } from "../plugin/contract.ts";
 import type { Host, MaybePromise } from "../plugin/index.ts";
 import type { Platform } from "../plugins-host/host.ts";
 import type { InstanceLease } from "../plugins-host/instances.ts";
 import type { Registry } from "../plugins-host/registry.ts";
+import type { ProviderClients } from "../upstream/provider-clients.ts";
 
 export interface CompileContext {
   readonly config: ResolvedConfig;
@@ -16,8 +16,7 @@ export interface CompileContext {
   /** Loops over many things yield to the event loop when their slice is used up. */
   readonly slices: Slices;
   hostFor(plugin: Plugin): Host;
-  /** The HTTP client to providers, loaded when the first provider needs it. */
-  upstream(): Promise<HttpClient>;
+  readonly clients: ProviderClients;
   /** Runs `make`; what it throws becomes a CompileError that names the place in the YAML. */
   at<T>(place: SourcePlace, make: () => MaybePromise<T>): MaybePromise<T>;
 }

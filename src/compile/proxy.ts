@@ -49,10 +49,10 @@ export async function compileProxies(
   return proxies;
 }
 
-function clientOf({ config, lease }: CompileContext): ProxyClient {
+function clientOf({ config, lease, platform: { clock } }: CompileContext): ProxyClient {
   const { allow } = config.network;
   const client = lease.take<ProxyClient>(PROXY_CLIENTS, allow, {
-    make: () => proxyClient({ allow }),
+    make: () => proxyClient({ allow, clock }),
     close: (made) => made.close(),
   });
   if (isPromise(client)) throw new Error("a proxy client is made at once");

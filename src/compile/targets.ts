@@ -126,6 +126,8 @@ function providerFor(
   const { stream_idle_timeout_ms: idleMsMax } = context.config.server;
   const idleTimeoutMs = Math.min(settings?.stream_idle_timeout_ms ?? 60_000, idleMsMax);
   const connectionsMax = settings?.max_connections ?? 16_384;
+  const { proxy = null, ca = null, client_cert = null, client_key = null, http2 = false } = settings ?? {};
+  const transport = { proxy, ca, client_cert, client_key, http2 };
   const key = {
     name: credential?.name,
     apiKey: credential?.api_key,
@@ -135,6 +137,7 @@ function providerFor(
     firstByteTimeoutMs,
     idleTimeoutMs,
     connectionsMax,
+    transport,
   };
   return context.lease.take<Provider>(plugin, key, {
     async make() {
@@ -151,7 +154,8 @@ function providerFor(
         baseUrl: withoutTrailingSlashes(baseUrl),
       };
       const format = guardedFormat(made, guard);
-      const provider = wireProvider(format, spoken, await context.upstream(), {
+      const { client, release } = await context.clients.acquire(transport, spoken.baseUrl);
+      const provider = wireProvider(format, spoken, client, {
         timeoutMs,
         firstByteTimeoutMs,
         idleTimeoutMs,
@@ -159,7 +163,7 @@ function providerFor(
         traceparent: context.platform.traces?.traceparent,
         received: context.platform.received,
       });
-      return guardedProvider(provider, guard);
+      return guardedProvider({ ...provider, close: release }, guard);
     },
     close: (provider) => provider.close?.(),
   });

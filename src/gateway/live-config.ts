@@ -7,9 +7,9 @@ import { CompileError } from "../compile/context.ts";
 import { type ConfigChange, diffConfigs } from "../config/diff.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import type { Diagnostic } from "../config/report/diagnostic.ts";
-import type { HttpClient } from "../net/http-client.ts";
 import { InstancePool } from "../plugins-host/instances.ts";
 import { registerConnectionMetrics } from "../telemetry/metrics.ts";
+import { ProviderClients } from "../upstream/provider-clients.ts";
 import { ConfigError, setupDiagnostic } from "./config-error.ts";
 import { LiveGeneration } from "./generation.ts";
 import { type Layered, Layers, type PreparedBase } from "./layers.ts";
@@ -40,7 +40,7 @@ export class LiveConfig {
   readonly #started: ResolvedConfig;
   readonly #pool: InstancePool;
   readonly #layers: Layers;
-  #upstream: Promise<HttpClient> | undefined;
+  readonly #clients: ProviderClients;
   #current: LiveGeneration | undefined;
   #swaps: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -51,6 +51,8 @@ export class LiveConfig {
     this.config = started;
     this.git = started;
     this.#pool = new InstancePool(rt);
+    this.#clients = new ProviderClients({ clock: rt.clock, env: process.env });
+    registerConnectionMetrics(rt.metrics, this.#clients);
     this.#layers = new Layers(rt.store.overrides, (thrown) =>
       rt.log.error({ err: thrown }, "a plugin failed to close"),
     );
@@ -80,7 +82,7 @@ export class LiveConfig {
       .prepare({
         config: usable,
         ...{ hash, registry, platform: this.#rt, pool: this.#pool },
-        upstream: () => this.#upstreamClient(),
+        clients: this.#clients,
       })
       .catch((thrown: unknown) => {
         throw thrown instanceof CompileError ? new ConfigError([setupDiagnostic(thrown)], warnings) : thrown;
@@ -108,7 +110,7 @@ export class LiveConfig {
     this.#closed = true;
     this.#current?.retire();
     await this.#layers.close();
-    await this.#upstream?.then((client) => client.close());
+    await this.#clients.close();
   }
 
   /** Swaps happen one after the other, in the order of their requests. */
@@ -185,14 +187,5 @@ export class LiveConfig {
           log.info({ key }, "override dropped: its base value changed in git");
       }
     })().catch((thrown: unknown) => log.error({ err: thrown }, "stale overrides could not be dropped"));
-  }
-
-  #upstreamClient(): Promise<HttpClient> {
-    this.#upstream ??= import("../net/http1/client.ts").then(({ createHttp1Client }) => {
-      const client = createHttp1Client({ clock: this.#rt.clock });
-      registerConnectionMetrics(this.#rt.metrics, client);
-      return client;
-    });
-    return this.#upstream;
   }
 }

@@ -2,9 +2,13 @@
  * Opens the proxy's requests: to any upstream that the SSRF guard lets through, streamed both ways, connections kept.
  * Follows no redirect and reads no body. What goes in a request, and what becomes of its answer, is the surface's.
  */
-import type http from "node:http";
-import { GuardedAgents, reasonOf } from "./guarded-agents.ts";
-import type { Resolve } from "./ssrf.ts";
+import http from "node:http";
+import https from "node:https";
+import type { Clock } from "../plugin/index.ts";
+import { environmentProxies, type ProxyFor } from "./forward-proxy.ts";
+import { reasonOf } from "./guarded.ts";
+import { Sockets } from "./sockets.ts";
+import { checkUrl, guardedLookup, type Resolve, ssrfAllow } from "./ssrf.ts";
 
 /** Further requests to one origin wait for their turn within their own time limit. */
 const SOCKETS_PER_ORIGIN_MAX = 1024;
@@ -41,30 +45,65 @@ export interface ProxyClientOptions {
   readonly resolve?: Resolve;
   /** Certificates to trust, PEM. Default: the system's. */
   readonly ca?: string;
+  readonly clock: Clock;
+  /** Default: the environment's. */
+  readonly proxyFor?: ProxyFor;
 }
 
-export function proxyClient({ allow, resolve, ca }: ProxyClientOptions): ProxyClient {
-  const agents = new GuardedAgents({
-    ...{ allow, resolve, idleMs: KEEP_ALIVE_MS, adapt: readingInPlace },
-    socketsPerOriginMax: SOCKETS_PER_ORIGIN_MAX,
-    idleSocketsMax: SOCKETS_FREE_MAX,
-    ...(ca !== undefined && { ca }),
-  });
+export function proxyClient({
+  allow: entries,
+  resolve,
+  ca,
+  clock,
+  ...options
+}: ProxyClientOptions): ProxyClient {
+  const allow = ssrfAllow(entries);
+  const { proxyFor = environmentProxies(process.env) } = options;
+  const sockets = new Sockets({ clock, guard: { allow, resolve }, proxyFor, certificates: { ca } });
+  const settings = {
+    lookup: guardedLookup(allow, resolve),
+    keepAlive: true,
+    maxSockets: SOCKETS_PER_ORIGIN_MAX,
+    maxFreeSockets: SOCKETS_FREE_MAX,
+    timeout: KEEP_ALIVE_MS,
+  };
+  const plain = readingInPlace(new http.Agent(settings));
+  const secure = readingInPlace(new https.Agent({ ...settings, ...(ca !== undefined && { ca }) }));
+  const tunnels = {
+    plain: tunneling(new http.Agent(settings), sockets),
+    secure: tunneling(new https.Agent(settings), sockets),
+  };
   return {
-    check: (url) => agents.check(url),
+    check: (url) => checkUrl(url, allow),
     open(origin, { method, path, headers }) {
-      const { request, agent } = agents.wayTo(origin);
-      return request({
+      const isSecure = origin.protocol === "https:";
+      const agents = sockets.isProxied(origin) ? tunnels : { plain, secure };
+      return (isSecure ? https : http).request({
         protocol: origin.protocol,
         hostname: origin.hostname.replace(/^\[|\]$/g, ""),
         port: origin.port,
-        agent,
+        agent: isSecure ? agents.secure : agents.plain,
         maxHeaderSize: HEAD_BYTES_MAX,
         ...{ method, path, headers: [...headers] },
       });
     },
-    close: () => agents.close(),
+    close() {
+      for (const agent of [plain, secure, tunnels.plain, tunnels.secure]) agent.destroy();
+    },
   };
+}
+
+/** Its connections go through the forward proxy. */
+function tunneling(agent: http.Agent, sockets: Sockets): http.Agent {
+  // Node gives the origin's host and port, and takes a socket later; its types know neither.
+  agent.createConnection = ((
+    { host, port, protocol }: { host: string; port: number; protocol: string },
+    connected: (error: Error | null, socket?: unknown) => void,
+  ) => {
+    const name = host.includes(":") ? `[${host}]` : host;
+    sockets.open(new URL(`${protocol}//${name}:${port}`), connected);
+  }) as typeof agent.createConnection;
+  return agent;
 }
 
 /**

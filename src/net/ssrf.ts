@@ -89,6 +89,11 @@ export function addressRefusal(text: string, allow: SsrfAllow): string | undefin
   return `${named} is ${WORDS[range] ?? "a reserved address"}`;
 }
 
+/** True: `network.allow` has this name, and it may have any address. */
+export function isAllowedName(name: string, { names }: SsrfAllow): boolean {
+  return names.has(nameOf(name));
+}
+
 /**
  * Resolves names for `net.connect`: once, all addresses checked, and those very addresses are what it connects to. A
  * name that `network.allow` lets through may have any.
@@ -98,7 +103,7 @@ export function guardedLookup(allow: SsrfAllow, resolve: Resolve = resolveName):
     resolve(name, (error, addresses) => {
       const first = addresses[0];
       if (error !== null || first === undefined) return answer(error ?? new Error("no address"), "", 0);
-      if (!allow.names.has(nameOf(name))) {
+      if (!isAllowedName(name, allow)) {
         for (const { address } of addresses) {
           const refusal = addressRefusal(address, allow);
           if (refusal !== undefined) return answer(new SsrfError(`${name}: ${refusal}`), "", 0);

@@ -2,7 +2,7 @@
 
 import type { AuditTrail } from "../audit/audit.ts";
 import { compileSchema } from "../base/json-schema.ts";
-import type { GuardedHttp } from "../net/guarded-http.ts";
+import type { GuardedHttp } from "../net/guarded.ts";
 import type { HttpFailure, Metrics, Random, RequestLog, SchemaCheck } from "../plugin/host.ts";
 import type { Clock, Exchange, Hooks, Host, JsonSchema, Logger, StateStore } from "../plugin/index.ts";
 import { guarded, type PluginGuard, type PluginSite } from "../plugin-guard/guard.ts";

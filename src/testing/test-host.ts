@@ -3,7 +3,7 @@
  * a store in memory, and with everything that the plugin logs and counts kept to be looked at.
  */
 
-import { guardedHttp } from "../net/guarded-http.ts";
+import { guardedHttp } from "../net/guarded.ts";
 import type { CoreExchange } from "../plugin/exchange.ts";
 import type { MetricFamily } from "../plugin/host.ts";
 import type { Exchange, Host, Logger } from "../plugin/index.ts";

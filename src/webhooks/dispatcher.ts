@@ -4,7 +4,7 @@
  * in a thread of its own (threaded-dispatcher.ts). Queues only; sends in later iterations of the event loop.
  */
 import { queueLimit } from "../base/audit-bytes.ts";
-import { type GuardedPost, guardedPost, type PostOutcome } from "../net/guarded-post.ts";
+import { type GuardedPost, guardedPost, type PostOutcome } from "../net/guarded.ts";
 import type { Random } from "../plugin/host.ts";
 import type { Clock, Logger } from "../plugin/index.ts";
 import { type AuditRecord, auditKindOf } from "../plugin/store.ts";

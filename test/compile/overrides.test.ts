@@ -9,6 +9,7 @@ import { load } from "../../src/gateway/load.ts";
 import { createPlatform } from "../../src/gateway/platform.ts";
 import { InstancePool } from "../../src/plugins-host/instances.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
+import { ProviderClients } from "../../src/upstream/provider-clients.ts";
 import { configOf, echoEntry, hashOf, OTHER_PROJECT, PROJECT, TOKENS } from "../spec/kit/config.ts";
 
 async function layered(t: TestContext) {
@@ -23,9 +24,9 @@ async function layered(t: TestContext) {
   const platform = await createPlatform(config, registry, { clock: virtualClock(), log: () => {} });
   t.after(() => platform.store.close());
   const pool = new InstancePool(platform);
-  const upstream = () => Promise.reject(new Error("nothing is sent here"));
+  const clients = new ProviderClients({ clock: platform.clock, env: {} });
   const layers = new Layers(platform.store.overrides, assert.ifError);
-  const input = { config, hash: "h", registry, platform, pool, upstream };
+  const input = { config, hash: "h", registry, platform, pool, clients };
   const { overrides } = platform.store;
   const put = (key: string, value: object, replaced: object | null) =>
     overrides.set({

@@ -14,6 +14,7 @@ import { load } from "../../src/gateway/load.ts";
 import { createPlatform } from "../../src/gateway/platform.ts";
 import { InstancePool } from "../../src/plugins-host/instances.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
+import { ProviderClients } from "../../src/upstream/provider-clients.ts";
 import { hashOf, PROJECT, TOKENS } from "../spec/kit/config.ts";
 
 const ENDPOINTS = 250;
@@ -103,13 +104,13 @@ test("moved lines change nothing, a changed prompt one endpoint, and a changed c
   const nothing = (): void => {};
   const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
   const pool = new InstancePool({ clock, log });
-  const upstream = () => Promise.reject(new Error("nothing is sent here"));
+  const clients = new ProviderClients({ clock, env: {} });
   const compiled: CompiledConfig[] = [];
   for (const shape of shapes) {
     const { config, registry } = await loaded(shape);
     const platform = await createPlatform(config, registry, { clock, log: () => {} });
     t.after(() => platform.store.close());
-    compiled.push(await compileConfig({ config, hash: "h", registry, platform, pool, upstream }));
+    compiled.push(await compileConfig({ config, hash: "h", registry, platform, pool, clients }));
   }
   const shared = compiled.map(({ projects }, index) => {
     const before = compiled[index - 1]?.projects.get(PROJECT)?.endpoints;

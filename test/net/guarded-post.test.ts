@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { type TestContext, test } from "node:test";
-import { type GuardedPost, guardedPost } from "../../src/net/guarded-post.ts";
+import { type GuardedPost, guardedPost } from "../../src/net/guarded.ts";
 import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";
 import { until } from "../spec/kit/client.ts";
 import { hang, receiver } from "../webhooks/kit.ts";

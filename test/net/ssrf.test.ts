@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
-import { type GuardedHttp, guardedHttp } from "../../src/net/guarded-http.ts";
+import { type GuardedHttp, guardedHttp } from "../../src/net/guarded.ts";
 import { addressRefusal, checkUrl, type Resolve, ssrfAllow } from "../../src/net/ssrf.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 

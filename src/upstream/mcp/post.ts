@@ -2,20 +2,20 @@
  * One POST to an upstream MCP server: past the SSRF guard, its answer as one JSON message or as an event stream of
  * messages, bounded in bytes and time. Knows JSON, and nothing of what the messages mean.
  */
-
-import type http from "node:http";
 import type { JsonMap } from "../../base/json.ts";
 import { withoutAddress } from "../../base/without-address.ts";
-import { GuardedAgents, reasonOf } from "../../net/guarded-agents.ts";
-import { ANSWER_BYTES_MAX } from "../../net/http1/answer-body.ts";
-import type { Resolve } from "../../net/ssrf.ts";
+import { environmentProxies, type ProxyFor } from "../../net/forward-proxy.ts";
+import { reasonOf } from "../../net/guarded.ts";
+import type { AnswerHeaders, HttpCall, HttpError, HttpHandler } from "../../net/http-client.ts";
+import { ANSWER_BYTES_MAX, AnswerBody } from "../../net/http1/answer-body.ts";
+import { createRequestClient } from "../../net/request.ts";
+import { checkUrl, type Resolve, ssrfAllow } from "../../net/ssrf.ts";
 import type { Clock } from "../../plugin/index.ts";
-import { framing } from "../framing.ts";
+import { type Framing, framing } from "../framing.ts";
 import { type JsonHeaders, messageOf } from "./wire.ts";
 
 /** Connections to one server; further POSTs wait for one. */
-const SOCKETS_MAX = 64;
-const KEEP_ALIVE_MS = 15_000;
+const POOL = { connectionsPerOrigin: 64, waitingMax: 16_384, keepMsMax: 15_000 };
 /** A stream that has brought its answer may end by itself, so that its connection can be used again. */
 const LINGER_MS = 1000;
 
@@ -26,6 +26,8 @@ export interface McpPostOptions {
   readonly clock: Clock;
   /** Default: the system's. */
   readonly resolve?: Resolve;
+  /** Default: the environment's. */
+  readonly proxyFor?: ProxyFor;
 }
 
 export interface McpSent {
@@ -40,7 +42,7 @@ export interface McpSent {
 
 /** How a POST ended: `failed` in short when its answer did not come whole and well-formed. */
 export type McpEnd =
-  | { readonly status: number; readonly headers: http.IncomingHttpHeaders }
+  | { readonly status: number; readonly headers: Readonly<Record<string, string>> }
   | { readonly failed: string };
 
 export interface McpPosting {
@@ -56,101 +58,107 @@ export interface McpPost {
   close(): void;
 }
 
-export function mcpPost({ url, allow, clock, resolve }: McpPostOptions): McpPost {
-  const limits = { idleMs: KEEP_ALIVE_MS, socketsPerOriginMax: SOCKETS_MAX };
-  const agents = new GuardedAgents({ allow, resolve, ...limits });
-  const target = agents.check(url);
+export function mcpPost({ url, allow: entries, clock, resolve, proxyFor }: McpPostOptions): McpPost {
+  const allow = ssrfAllow(entries);
+  const client = createRequestClient({
+    ...{ ...POOL, clock, guard: { allow, resolve } },
+    proxyFor: proxyFor ?? environmentProxies(process.env),
+  });
+  const target = checkUrl(url, allow);
+  const running = new Set<Posting>();
   return {
     send(sent) {
       if (typeof target === "string")
         return { ended: Promise.resolve({ failed: `blocked: ${withoutAddress(target)}` }), cancel() {} };
       const { method, body } = sent;
       const headers = {
-        "user-agent": "sluice",
         accept: "application/json, text/event-stream",
         "content-type": "application/json",
         ...sent.headers,
-        "content-length": String(Buffer.byteLength(body)),
       };
-      const { request, agent } = agents.wayTo(target);
-      return new Posting(sent, clock, () => request(target, { method, agent, headers }));
+      const posting = new Posting(sent, clock, () => running.delete(posting));
+      running.add(posting);
+      const timeoutMs = sent.timeoutMs ?? Number.POSITIVE_INFINITY;
+      posting.call = client.send({ method, url, headers, body }, posting, {
+        ...{ firstByteTimeoutMs: timeoutMs, idleTimeoutMs: Number.POSITIVE_INFINITY },
+        ...{ totalTimeoutMs: timeoutMs, bodyBytesMax: Number.POSITIVE_INFINITY, isRepeatable: true },
+      });
+      return posting;
     },
-    close: () => agents.close(),
+    close() {
+      for (const posting of running) posting.cancel();
+      void client.close();
+    },
   };
 }
 
-class Posting implements McpPosting {
+class Posting implements McpPosting, HttpHandler {
   readonly ended: Promise<McpEnd>;
+  call: HttpCall | undefined;
   readonly #sent: McpSent;
   readonly #clock: Clock;
-  readonly #begin: () => http.ClientRequest;
-  #request: http.ClientRequest | undefined;
-  #timer: { cancel(): void } | undefined;
+  readonly #closed: () => void;
+  readonly #body = new AnswerBody();
+  #events: Framing | undefined;
+  #end: { readonly status: number; readonly headers: Readonly<Record<string, string>> } = {
+    status: 0,
+    headers: {},
+  };
+  #bytes = 0;
   #settle: (end: McpEnd) => void = () => {};
   #isOver = false;
+  /** Of a stream that goes on behind its answer. */
+  #linger: { cancel(): void } | undefined;
 
-  constructor(sent: McpSent, clock: Clock, begin: () => http.ClientRequest) {
+  /** `closed` is called when it has no connection any more. */
+  constructor(sent: McpSent, clock: Clock, closed: () => void) {
     this.#sent = sent;
     this.#clock = clock;
-    this.#begin = begin;
+    this.#closed = closed;
     this.ended = new Promise((resolve) => {
       this.#settle = resolve;
     });
-    const { timeoutMs } = sent;
-    if (timeoutMs !== undefined) {
-      this.#timer = clock.after(timeoutMs, () => this.#fail(`timed out after ${timeoutMs} ms`));
-    }
-    this.#start(true);
-  }
-
-  #start(mayRepeat: boolean): void {
-    let request: http.ClientRequest;
-    try {
-      request = this.#begin();
-    } catch (thrown) {
-      // A header that no request may have.
-      return this.#fail(shortly(thrown));
-    }
-    this.#request = request;
-    request.on("error", (error: NodeJS.ErrnoException) => {
-      // The server may close a kept connection just when it is used again: it has seen nothing of the request.
-      if (mayRepeat && !this.#isOver && request.reusedSocket && error.code === "ECONNRESET")
-        this.#start(false);
-      else this.#fail(shortly(error));
-    });
-    request.on("response", (response) => this.#read(response));
-    request.end(this.#sent.body);
   }
 
   cancel(): void {
     this.#fail("cancelled");
+    this.#stop();
   }
 
-  #read(response: http.IncomingMessage): void {
-    const { statusCode: status = 0, headers } = response;
-    const end: McpEnd = { status, headers };
-    const isStream = headers["content-type"]?.toLowerCase().startsWith("text/event-stream") === true;
-    const take = (text: string): void => {
-      if (this.#take(text)) this.#done(end, response);
-    };
+  onHead(status: number, answer: AnswerHeaders): void {
+    const headers = answer.record();
+    this.#end = { status, headers };
+    if (headers["content-type"]?.toLowerCase().startsWith("text/event-stream") !== true) return;
     // A result comes in one event: it may be as large as a whole answer.
-    const events = framing("sse", (_name, text) => take(text), ANSWER_BYTES_MAX);
-    const parts: Buffer[] = [];
-    let bytes = 0;
-    response.on("data", (part: Buffer) => {
-      bytes += part.length;
-      // All messages of a stream together.
-      if (bytes > ANSWER_BYTES_MAX) this.#fail("the answer is too large");
-      else if (isStream) events.push(part);
-      else parts.push(part);
-    });
-    response.on("error", (error) => this.#fail(shortly(error)));
-    response.on("end", () => {
-      this.#timer?.cancel();
-      if (isStream) events.end();
-      else this.#takeWhole(Buffer.concat(parts).toString("utf8"), status);
-      this.#done(end);
-    });
+    this.#events = framing("sse", (_name, text) => this.#event(text), ANSWER_BYTES_MAX);
+  }
+
+  onChunk(bytes: Buffer): void {
+    this.#bytes += bytes.length;
+    // All messages of a stream together.
+    if (this.#bytes > ANSWER_BYTES_MAX) return this.#fail("the answer is too large");
+    if (this.#events === undefined) this.#body.add(bytes, ANSWER_BYTES_MAX);
+    else this.#events.push(bytes);
+  }
+
+  onEnd(): void {
+    this.#closed();
+    this.#linger?.cancel();
+    if (this.#events === undefined) this.#takeWhole(this.#body.text(), this.#end.status);
+    else this.#events.end();
+    this.#done();
+  }
+
+  onError({ kind, reason, cause }: HttpError): void {
+    this.#closed();
+    this.#linger?.cancel();
+    this.#fail(kind === "timeout" ? reason : shortly(cause));
+  }
+
+  #event(text: string): void {
+    if (!this.#take(text) || this.#isOver) return;
+    this.#linger = this.#clock.after(LINGER_MS, () => this.#stop());
+    this.#done();
   }
 
   #takeWhole(text: string, status: number): void {
@@ -166,29 +174,28 @@ class Posting implements McpPosting {
     return false;
   }
 
-  /** `still`: an event stream that goes on. */
-  #done(end: McpEnd, still?: http.IncomingMessage): void {
+  #done(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#timer?.cancel();
-    if (still !== undefined) {
-      const last = this.#clock.after(LINGER_MS, () => this.#request?.destroy());
-      still.once("close", () => last.cancel());
-    }
-    this.#settle(end);
+    this.#settle(this.#end);
   }
 
   #fail(why: string): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#timer?.cancel();
     this.#settle({ failed: why });
-    this.#request?.destroy();
+    this.#stop();
+  }
+
+  #stop(): void {
+    this.#linger?.cancel();
+    this.#closed();
+    this.call?.cancel();
   }
 }
 
-function shortly(error: unknown): string {
-  const reason = reasonOf(error);
+function shortly(cause: unknown): string {
+  const reason = reasonOf(cause);
   if ("blocked" in reason) return `blocked: ${withoutAddress(reason.blocked)}`;
   return reason.code === "" ? "unreachable" : `unreachable (${reason.code})`;
 }

@@ -63,5 +63,15 @@ export const PROVIDERS = {
   "provider.breaker.last": "The last remaining target is never skipped.",
   "provider.connections":
     "Over `providers.<key>.max_connections` an attempt is refused: the next target is tried, otherwise 503; the circuit breaker does not count it, and metrics show it.",
+  "provider.proxy":
+    "With `providers.<key>.proxy` calls go through a CONNECT tunnel of that proxy, and nothing is sent when the proxy refuses.",
+  "provider.proxy.environment":
+    "Without it HTTPS_PROXY, HTTP_PROXY and NO_PROXY decide by URL; loopback is reached directly, and a value that is not a URL stops the start.",
+  "provider.proxy.guard":
+    "Requests behind the SSRF guard are resolved and checked before a proxy is asked, and the proxy is asked for the checked address; a name in `network.allow` it resolves itself.",
+  "provider.certificates":
+    "`client_cert` and `client_key` are shown to a provider that requires them; `ca` is trusted instead of the system's certificates.",
+  "provider.http2":
+    "With `http2: true` calls share HTTP/2 connections where the host offers it, and use HTTP/1.1 elsewhere; a broken stream costs its call alone.",
   "provider.keep-alive": "Calls to one origin share connections.",
 };

@@ -7,6 +7,7 @@ import { createServer as createSecureServer } from "node:https";
 import { createServer, type Server } from "node:net";
 import { type TestContext, test } from "node:test";
 import type { TLSSocket } from "node:tls";
+import { systemClock } from "../../../src/base/clock.ts";
 import { type ProxyClient, proxyClient, proxyFailure } from "../../../src/net/proxy-client.ts";
 import type { Resolve } from "../../../src/net/ssrf.ts";
 import { patterned } from "./kit.ts";
@@ -25,7 +26,7 @@ interface ClientParts {
 }
 
 function clientOf(t: TestContext, parts: ClientParts): ProxyClient {
-  const client = proxyClient({ allow: ["127.0.0.1"], resolve: onLoopback, ...parts });
+  const client = proxyClient({ clock: systemClock(), allow: ["127.0.0.1"], resolve: onLoopback, ...parts });
   t.after(() => client.close());
   return client;
 }

@@ -1,7 +1,7 @@
 /** HTTP on behalf of plugins: what comes back, and that everything about it has a limit. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { type GuardedHttp, guardedHttp } from "../../src/net/guarded-http.ts";
+import { type GuardedHttp, guardedHttp } from "../../src/net/guarded.ts";
 import {
   type FakeUpstream,
   fakeUpstream,
@@ -43,6 +43,8 @@ test("method, headers and body go out; status, headers and text come back", asyn
   const [request] = server.requests;
   assert.deepEqual([request?.method, request?.path, request?.body], ["POST", "/a?b=c", "héllo"]);
   assert.equal(request?.headers["x-key"], "k");
+  // The timer left is that of the idle connection.
+  http.close();
   assert.equal(clock.pendingTimers(), 0);
 });
 
