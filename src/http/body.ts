@@ -7,7 +7,7 @@ import type { Clock, GatewayError } from "../plugin/index.ts";
 import { reject } from "../plugin/index.ts";
 import { askForBody } from "./respond.ts";
 
-/** A JSON object of a client: own keys only, no `__proto__` anywhere, not nested beyond reason. */
+/** A JSON object of a client. `refusedByShape` checks it for `__proto__` and nesting. */
 export type JsonBody = Readonly<Record<string, unknown>>;
 
 /** Nesting that a body may have; deeper ones would overflow recursive readers (schemas, plugins). */
@@ -17,14 +17,14 @@ export const DEPTH_MAX = 64;
 export interface BodyReader {
   /** Counts bytes that are about to be kept, for as long as the reader needs them; the refusal when there is no room. */
   hold(bytes: number): GatewayError | undefined;
-  /** Told once, with the whole body or what refuses it; undefined: it was empty. */
+  /** Called once, with the whole body or its refusal; undefined: it was empty. */
   done(bytes: Buffer | GatewayError | undefined): void;
 }
 
 /**
- * Reads a body that is JSON by its head and hands it to the reader; `done` is never told when the client leaves before
- * the end. The reader limits the time. Callbacks, not a promise: a body in one piece costs one event and no turn of the
- * loop.
+ * Reads a body that is JSON by its head and hands it to the reader; `done` is not called when the client disconnects
+ * before the end. The reader limits the time. Callbacks, not a promise: a body in one chunk costs one event and no
+ * event-loop iteration.
  */
 export function readBytes(
   req: IncomingMessage,
@@ -55,7 +55,7 @@ export function readBytes(
   req.on("end", () => {
     if (isRefused) return;
     const whole = rest === undefined ? first : Buffer.concat(rest);
-    // These listeners live as long as the answer, which may stream for minutes: the body must not.
+    // The listeners live as long as the response, which may stream for minutes: the body must not.
     first = undefined;
     rest = undefined;
     reader.done(whole);
@@ -67,11 +67,11 @@ export interface BodyLimits {
   readonly bytesMax: number;
   readonly timeoutMs: number;
   readonly clock: Clock;
-  /** What the bytes are counted in while they are kept: until the response is closed. Default: nothing. */
+  /** Counts the bytes until the response is closed. Default: none. */
   readonly budget?: { tryReserve(bytes: number): boolean; release(bytes: number): void };
 }
 
-/** As `readBytes`, within a time; `done` is told once, also when that is over. */
+/** As `readBytes`, within a time limit; `done` is called once, also when it is exceeded. */
 export function readBytesWithin(
   req: IncomingMessage,
   res: ServerResponse,
@@ -102,7 +102,7 @@ export function readBytesWithin(
   readBytes(req, res, bytesMax, reader);
 }
 
-/** What the head alone gives away, in the contract's order: 413, 415. */
+/** Refusals by the head alone, in this order: 413, 415. */
 function refusedByHead(req: IncomingMessage, bytesMax: number): GatewayError | undefined {
   const length = req.headers["content-length"];
   if (length !== undefined && Number(length) > bytesMax) {
@@ -135,8 +135,8 @@ export function parseJsonObject(bytes: Buffer | undefined): JsonBody | GatewayEr
 }
 
 /**
- * Refuses `__proto__` keys and deep nesting in one value, without recursion. Cheap for scalars, which is what known
- * fields are: only what nobody has looked at yet needs it.
+ * Refuses `__proto__` keys and deep nesting in one value, without recursion. Cheap for scalars; only
+ * values that are not checked otherwise need it.
  */
 export function refusedByShape(value: unknown): GatewayError | undefined {
   if (typeof value !== "object" || value === null) return undefined;

@@ -1,17 +1,17 @@
-/** Whose request it is: the peer's address, or what a trusted proxy in front of the gateway says of it. */
+/** The client's address: the peer's, or the one that a trusted proxy reports. */
 import type { IncomingMessage } from "node:http";
 import { createRequire } from "node:module";
 import type { Socket } from "node:net";
 
-/** Loaded when proxies are trusted: it would cost every start some milliseconds. `require` knows no types; these are its own. */
+/** Loaded only when proxies are trusted, since it costs milliseconds at start. `require` has no types; these are the package's. */
 const loadIpaddr = (): typeof import("ipaddr.js") => createRequire(import.meta.url)("ipaddr.js");
 
 /** Reads a request's client address. Compiled once per configuration. */
 export type ClientAddress = (req: IncomingMessage) => string;
 
 /**
- * `trusted`: CIDRs whose X-Forwarded-For is believed. The header is read from its end, past trusted hops, so that
- * a client cannot put an address of its choice in front.
+ * `trusted`: CIDRs whose X-Forwarded-For is trusted. The header is read from its end, past trusted hops, so that a client
+ * cannot spoof an address by prepending one.
  */
 export function clientAddress(trusted: readonly string[]): ClientAddress {
   if (trusted.length === 0) return (req) => peerAddress(req.socket);
@@ -49,7 +49,7 @@ export function peerAddress(socket: Socket): string {
   return plain(socket.remoteAddress ?? "");
 }
 
-/** An IPv6 client has a network of 2^64 addresses to choose from, so it is counted by its first four groups. */
+/** The /64 network of an IPv6 address, since a client can use any address of it; an IPv4 address unchanged. */
 export function networkOf(address: string): string {
   if (!address.includes(":")) return address;
   const [head = "", tail = ""] = address.split("::");
@@ -62,7 +62,7 @@ function isV6(text: string): boolean {
   return text.includes(":");
 }
 
-/** An IPv4 address that came over an IPv6 socket is shown as the IPv4 address it is. */
+/** An IPv4-mapped IPv6 address as IPv4. */
 function plain(address: string): string {
   return address.startsWith("::ffff:") ? address.slice(7) : address;
 }

@@ -1,6 +1,6 @@
 /**
- * The open connections of one listener, and the limits on what a peer may do with one: how many an address may hold, how
- * long a head may take, how slowly a body may be sent or an answer be read. A peer over a limit loses its connection.
+ * The open connections of one listener and their limits: connections per address, time of a head, rates of sending a body
+ * and of reading a response. A connection over a limit is closed.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -10,7 +10,7 @@ import { networkOf, peerAddress } from "./client-address.ts";
 
 /** Time for a whole head to arrive, counted from its first byte or from the connection's beginning. */
 export const HEAD_TIMEOUT_MS = 10_000;
-/** Bodies and answers must advance by this many bytes a second, averaged over a window. */
+/** Minimum rate of bodies and responses in bytes per second, averaged over a window. */
 export const RATE_BYTES_MIN = 240;
 export const BODY_WINDOW_MS = 15_000;
 /**
@@ -34,9 +34,9 @@ export interface ConnectionsOptions {
   readonly perAddressMax: number;
   /** Addresses without that limit: trusted proxies, whose connections carry many clients. */
   readonly isExempt: (address: string) => boolean;
-  /** Told of each connection that is closed for a limit. */
+  /** Called for each connection that is closed for a limit. */
   readonly closed: (reason: CloseReason) => void;
-  /** Answers a head that has taken too long. */
+  /** Answers a head that takes too long. */
   readonly headTooSlow: (connection: ClientConnection) => void;
 }
 
@@ -49,12 +49,12 @@ interface Mark {
 export interface ClientConnection {
   readonly socket: Socket;
   readonly network: string;
-  /** The latest request and its answer: answers go out in order, so this one is open while any is. */
+  /** The latest request and its response: responses are sent in order, so this one is open while any is. */
   req: IncomingMessage | undefined;
   res: ServerResponse | undefined;
-  /** Answers to pipelined requests that were begun while an earlier one was open. */
+  /** Responses to pipelined requests that began while an earlier one was open. */
   readonly queued: Set<ServerResponse>;
-  /** Set once the connection is refused as such: what still arrives is discarded. */
+  /** Set once the connection is refused: further bytes are discarded. */
   refused: boolean;
   /**
    * Bytes received when the last request ended, and since when a head is awaited: from the connection's beginning,
@@ -70,7 +70,7 @@ export class Connections {
   readonly #open = new Map<Socket, ClientConnection>();
   readonly #perNetwork = new Map<string, number>();
   #check: Timer | undefined;
-  /** Closed for a limit in the present examination. */
+  /** Closed for a limit in the current examination. */
   #closes = 0;
   #isDraining = false;
 
@@ -82,7 +82,7 @@ export class Connections {
     return this.#open.size;
   }
 
-  /** A new connection; one too many of its address is destroyed. */
+  /** A new connection; destroyed when its address has too many. */
   accept(socket: Socket): void {
     const { clock, perAddressMax, isExempt, closed } = this.#options;
     const address = peerAddress(socket);
@@ -159,7 +159,7 @@ export class Connections {
 
   #gone({ socket, network, queued }: ClientConnection): void {
     this.#open.delete(socket);
-    // Node tells only the answer whose turn it was that nobody will read it.
+    // Node emits 'close' only for the current response.
     for (const res of [...queued]) res.emit("close");
     const held = (this.#perNetwork.get(network) ?? 1) - 1;
     if (held > 0) this.#perNetwork.set(network, held);
@@ -181,7 +181,7 @@ export class Connections {
       if (this.#isUnderWay(connection, nowMs)) isWatching = true;
       if (this.#closes >= CLOSES_MAX) return this.#watch(CLOSES_PAUSE_MS);
     }
-    // Idle connections are Node's to close; the next request begins the watch again.
+    // Node closes idle connections; the next request starts the examination again.
     if (isWatching) this.#watch();
   }
 
@@ -192,7 +192,7 @@ export class Connections {
     connection.reader = unread === 0 ? undefined : advanced(connection.reader, sent, nowMs, READER_WINDOW_MS);
     if (isTooSlow(connection.reader, sent, nowMs, READER_WINDOW_MS))
       return this.#close(socket, "slow_reader");
-    // A body that is held back, for an upstream that is slower, says nothing of its sender.
+    // A paused body (a slower upstream) says nothing about the rate of its sender.
     const isSending = req !== undefined && !req.complete && req.readableFlowing === true;
     connection.body = isSending
       ? advanced(connection.body, socket.bytesRead, nowMs, BODY_WINDOW_MS)
@@ -200,7 +200,7 @@ export class Connections {
     if (isTooSlow(connection.body, socket.bytesRead, nowMs, BODY_WINDOW_MS)) this.#close(socket, "slow_body");
   }
 
-  /** Whether a request, an answer or a head is on its way. Refuses a head that has been for too long. */
+  /** Whether a request, response or head is in progress. Refuses a head that takes too long. */
   #isUnderWay(connection: ClientConnection, nowMs: number): boolean {
     if (isBusy(connection)) return true;
     const { socket, head } = connection;
@@ -218,7 +218,7 @@ export class Connections {
   #close(socket: Socket, reason: CloseReason): void {
     this.#closes += 1;
     this.#options.closed(reason);
-    // With a reset: after a mere close the kernel keeps what nobody reads, up to 4 MB a connection, for minutes.
+    // With a reset: after close() the kernel would keep unread bytes, up to 4 MB per connection, for minutes.
     socket.resetAndDestroy();
   }
 }
@@ -235,7 +235,7 @@ function closeIfIdle(connection: ClientConnection): void {
   if (!refused && !isBusy(connection) && socket.bytesRead === head.bytes) socket.destroy();
 }
 
-/** The mark to measure from: a new one when a window has been passed fast enough. */
+/** The start of the measurement: a new one when the rate of the window was sufficient. */
 function advanced(mark: Mark | undefined, bytes: number, nowMs: number, windowMs: number): Mark {
   if (mark === undefined) return { bytes, atMs: nowMs };
   return bytes - mark.bytes >= bytesMin(windowMs) ? { bytes, atMs: nowMs } : mark;

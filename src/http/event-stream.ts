@@ -1,6 +1,6 @@
 /**
- * Server-sent events to one client. The head waits for the first write, so that a failure before it can still have a
- * status of its own; a client that reads slowly is reported, so that its provider can be held back.
+ * Server-sent events to one client. The head is sent with the first write, so that a failure before it has its own status;
+ * a slow client is reported, so that its provider can be paused.
  */
 import type { ServerResponse } from "node:http";
 import { flushInBatch } from "../base/batching.ts";
@@ -23,7 +23,7 @@ export class EventStream {
   readonly #res: ServerResponse;
   readonly #headers: () => FlatHeaders;
   readonly #errorBody: (error: GatewayError) => string;
-  /** Goes out at the end of this turn of the loop. */
+  /** Written at the end of the event-loop iteration. */
   #unsent = "";
   #behind = false;
   #ended = false;
@@ -32,7 +32,7 @@ export class EventStream {
 
   constructor(
     res: ServerResponse,
-    /** Asked when the head goes out. */
+    /** Called when the head is sent. */
     headers: () => FlatHeaders,
     bodyOf: (error: GatewayError) => string = errorBody,
   ) {
@@ -55,7 +55,7 @@ export class EventStream {
     return !this.#behind;
   }
 
-  /** Runs once when a client that was behind has caught up. One at a time: a later one takes the earlier one's place. */
+  /** Called once when a slow client has caught up. A later callback replaces an earlier one. */
   onDrain(run: () => void): void {
     this.#drained = run;
     if (!this.#behind) this.#caughtUp();
@@ -68,7 +68,7 @@ export class EventStream {
     this.end();
   }
 
-  /** What is unsent goes out with the end. */
+  /** Unsent text is written with the end. */
   end(): void {
     this.#ended = true;
     if (this.#unsent === "") this.#res.end();
@@ -80,7 +80,7 @@ export class EventStream {
     if (this.#ended) this.#res.end(text);
     else if (!this.#res.write(text) && !this.#behind) {
       this.#behind = true;
-      // The only listener, however much is written meanwhile.
+      // At most one listener, however much is written meanwhile.
       this.#res.once("drain", () => this.#caughtUp());
     }
   }

@@ -1,6 +1,6 @@
 /**
- * The guard between a request handler and the process: what a handler throws or rejects with costs its request. The
- * calls of surfaces have a guard of their own below it, which knows the call; this one knows the connection only.
+ * The guard between a request handler and the process: a handler that throws or rejects fails its request only. Calls have
+ * a guard of their own below this one.
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -8,10 +8,10 @@ import type { Logger, MaybePromise } from "../plugin/index.ts";
 import { isPromise, reject } from "../plugin/index.ts";
 import { sendError } from "./respond.ts";
 
-/** Characters of a path in a log line: clients choose it. */
+/** Characters of a path in a log line. */
 const PATH_LENGTH_MAX = 256;
 
-/** A handler as surfaces write it. A promise is answered for: its rejection is a 500. */
+/** A handler whose exception or rejection is answered with 500. */
 export type GuardedHandler = (req: IncomingMessage, res: ServerResponse) => MaybePromise<void>;
 
 export function guardHandler(
@@ -28,16 +28,16 @@ export function guardHandler(
   };
 }
 
-/** 500 where nothing has been answered yet; else the connection is closed, so that a client sees a cut answer as one. */
+/** Sends 500 if the head has not been sent, else closes the connection, so that the client sees the response is incomplete. */
 export function failRequest(req: IncomingMessage, res: ServerResponse, log: Logger, thrown: unknown): void {
   const request_id = randomUUID();
-  // Without its query, which may hold what a client keeps to itself.
+  // Without the query, which may hold secrets.
   const path = (req.url ?? "").split("?", 1)[0]?.slice(0, PATH_LENGTH_MAX);
-  log.error({ request_id, method: req.method, path, err: thrown }, "a request failed with an internal error");
+  log.error({ request_id, method: req.method, path, err: thrown }, "request failed with an internal error");
   try {
     if (!res.headersSent) return sendError(req, res, reject("internal", {}), ["X-Request-Id", request_id]);
   } catch {
-    // Node has kept something of the answer that it does not write: nothing can be sent on this response.
+    // Node refuses a second head: nothing can be sent on this response.
   }
   res.destroy();
 }

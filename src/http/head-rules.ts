@@ -1,14 +1,14 @@
 /**
- * What a request's head must satisfy before a surface sees it, beyond what the HTTP parser checks. Two readers of one
- * message must not be able to disagree about it (RFC 9112, sections 3.2 and 6.1), so ambiguous heads are refused.
+ * Checks of a request's head beyond those of the HTTP parser: ambiguous heads, which two parsers could read differently, are
+ * refused (RFC 9112, sections 3.2 and 6.1), and so are requests of other sites' pages.
  */
 import type { IncomingMessage } from "node:http";
 import { type GatewayError, refuse, reject } from "../plugin/index.ts";
 
-/** Header lines of one request. Node would drop what follows its own maximum unseen, so that one is switched off. */
+/** Header lines of one request. Node's own maximum is disabled, since it drops further lines silently. */
 export const HEADERS_MAX = 2000;
 
-/** The refusal of a head that must not reach a surface; undefined: it is acceptable. */
+/** undefined: the head is acceptable. */
 export function refusedHead(req: IncomingMessage): GatewayError | undefined {
   const raw = req.rawHeaders;
   if (req.httpVersionMajor !== 1) {
@@ -27,7 +27,7 @@ export function refusedHead(req: IncomingMessage): GatewayError | undefined {
   return undefined;
 }
 
-/** Header lines of this name (lower case). Node joins or drops repeated ones; the raw list has them all. */
+/** Header lines of this name (lower case). Node joins or drops repeated ones; the raw list has all. */
 export function countHeader(raw: readonly string[], name: string): number {
   let count = 0;
   for (let i = 0; i < raw.length; i += 2) {
@@ -42,20 +42,20 @@ export function countHeader(raw: readonly string[], name: string): number {
  * under a name of its own (DNS rebinding).
  */
 export interface OriginRules {
-  /** The client's address, as trusted proxies vouch for it. */
+  /** The client's address, according to trusted proxies. */
   readonly client: string;
   /** Address that the listener is bound to. */
   readonly ownHost: string;
   /**
-   * The request acts by a cookie, or asks for one: only the listener's own pages may send it. Others carry a token that
-   * a foreign page does not know, so pages on the client's own machine may send them (developer tools of MCP).
+   * The request is authorized by a cookie, or requests one: only the listener's own pages may send it. Other requests carry
+   * a token that a foreign page does not have, so local pages may send them (developer tools of MCP).
    */
   readonly byCookie: boolean;
 }
 
 /**
- * 403, or undefined. `Host` is checked for clients on this machine, since elsewhere any name may be the gateway's.
- * Clients other than browsers send no `Origin`.
+ * 403, or undefined. `Host` is checked for local clients only, since elsewhere any name may be the gateway's. Clients other
+ * than browsers send no `Origin`.
  */
 export function refusedOrigin(req: IncomingMessage, rules: OriginRules): GatewayError | undefined {
   const { client, ownHost, byCookie } = rules;

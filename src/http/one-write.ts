@@ -1,7 +1,7 @@
 /**
- * Sends a whole answer, head and body, in one write. Node checks each header field by two regular expressions and
- * writes head, body and an empty end as separate pieces, which is a tenth of what a call costs. This writes the same
- * bytes as Node would, and leaves every case that is not the ordinary one to Node.
+ * Sends a response, head and body, in one write. Node checks each header field with two regular expressions and writes head,
+ * body and an empty end separately, which is a tenth of the cost of a call. This writes the same bytes and leaves every
+ * unusual case to Node.
  */
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
@@ -27,7 +27,7 @@ export interface PreparedAnswer {
   readonly encoding: "latin1" | "utf8";
 }
 
-/** Characters of a header value that need no second look. */
+/** Header values that need no further check. */
 const PLAIN = /^[\t\x20-\x7e]*$/;
 const KEPT_ALIVE = `Connection: keep-alive\r\nKeep-Alive: timeout=${KEEP_ALIVE_MS / 1000}\r\n\r\n`;
 

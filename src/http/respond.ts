@@ -1,4 +1,4 @@
-/** Answers over HTTP: whole bodies with their length in one write, errors in the specification's body. */
+/** HTTP responses: bodies with their length in one write, errors in the specification's body. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { flushInBatch } from "../base/batching.ts";
 import type { GatewayError } from "../plugin/index.ts";
@@ -10,16 +10,16 @@ export function errorBody(error: GatewayError): string {
   return JSON.stringify({ ok: false, error: error.message, detail, scope, retry_after: retryAfterSeconds });
 }
 
-/** Names and values in turn, as Node writes them out without another look. */
+/** Names and values in alternation, as Node's `writeHead` accepts them. */
 export type FlatHeaders = readonly string[];
 
-/** Browsers must not guess another type than the one that is stated. */
+/** Browsers must not guess another content type. */
 const NO_SNIFFING: FlatHeaders = ["X-Content-Type-Options", "nosniff"];
 
-/** Longer bodies are written in pieces, so that a slow reader's progress shows and its kernel buffers alone are full. */
+/** Longer bodies are written in chunks, so that a slow client's progress is visible and fills only kernel buffers. */
 const PIECE_BYTES = 262_144;
 
-/** Sends a whole JSON answer. */
+/** Sends a JSON response. */
 export function sendJson(res: ServerResponse, status: number, body: string, headers: FlatHeaders): void {
   const length = Buffer.byteLength(body);
   const head = jsonHead(length, headers);
@@ -28,7 +28,7 @@ export function sendJson(res: ServerResponse, status: number, body: string, head
   else sendByNode(res, status, head, { body, length });
 }
 
-/** As `sendJson`, for fields whose names may be anybody's. */
+/** As `sendJson`, for headers whose names are not constants. */
 function sendByNode(
   res: ServerResponse,
   status: number,
@@ -40,7 +40,7 @@ function sendByNode(
   else writePieces(res, Buffer.from(body), 0);
 }
 
-/** An answer that could not be written has no other way to end. */
+/** For responses that could not be written. */
 export function closeConnection(res: ServerResponse): void {
   res.destroy();
 }
@@ -67,8 +67,8 @@ export function sendEmpty(res: ServerResponse, status: number, headers: FlatHead
 }
 
 /**
- * Sends a refusal. When the request's body has not been read the connection is not used again, unless what is still
- * to come is small: reading on a large upload that nobody wants is what the refusal is there to avoid.
+ * Sends an error. When the request's body has not been read, the connection is closed, unless the rest is small: a large
+ * upload is not read to its end.
  */
 export function sendError(
   req: IncomingMessage,
@@ -99,15 +99,15 @@ export function sendErrorAs(
   flushInBatch(() => sendAndLinger(req, res, body));
 }
 
-/** Codes of plugins and vendors that may stand in a header. */
+/** Codes of plugins and vendors that are valid in a header. */
 const HEADER_CODE = /^[\w.-]{1,64}$/;
 
-/** Empty for a code that may not stand in a header. */
+/** Empty for a code that is not valid in a header. */
 export function errorCodeHeader(code: string): FlatHeaders {
   return HEADER_CODE.test(code) ? ["X-Error-Code", code] : [];
 }
 
-/** The codes by which programs tell errors apart: the gateway's, and the provider's where it gave one. */
+/** The gateway's error code, and the provider's if it sent one. */
 function codeHeaders({ code, extras }: GatewayError): FlatHeaders {
   const { providerCode } = extras;
   const own = errorCodeHeader(code);
@@ -115,7 +115,7 @@ function codeHeaders({ code, extras }: GatewayError): FlatHeaders {
   return [...own, "X-Provider-Error-Code", providerCode];
 }
 
-/** Specification, "Retry guidance", for SDKs that obey the header. */
+/** Specification, "Retry guidance": the header `X-Should-Retry`. */
 export function shouldRetry(error: GatewayError): boolean {
   const { shouldRetry: stated } = error.extras;
   if (stated !== undefined) return stated;
@@ -123,12 +123,12 @@ export function shouldRetry(error: GatewayError): boolean {
   return error.extras.retryAfterSeconds !== undefined;
 }
 
-/** Asks for a body that was announced with `Expect`; in HTTP/1.0 that header means nothing (RFC 9110, section 10.1.1). */
+/** Sends 100 (Continue) if the client expects it; HTTP/1.0 has no `Expect` (RFC 9110, section 10.1.1). */
 export function askForBody(req: IncomingMessage, res: ServerResponse): void {
   if (req.headers.expect !== undefined && req.httpVersionMinor > 0) res.writeContinue();
 }
 
-/** A body that is this small is read and dropped by Node rather than costing the client its connection. */
+/** Unread bodies up to this size are discarded by Node, and the connection is kept. */
 const SMALL_BODY_BYTES = 65_536;
 
 function isSmall(req: IncomingMessage): boolean {
@@ -136,13 +136,13 @@ function isSmall(req: IncomingMessage): boolean {
   return Number(req.headers["content-length"] ?? 0) <= SMALL_BODY_BYTES;
 }
 
-/** How long a client that is still sending has to read its refusal; what it sends meanwhile is discarded. */
+/** How long a client that is still sending has to read the error; what it sends is discarded. */
 const LINGER_MS = 2000;
 
 /**
- * The whole refusal goes out, but its end is not declared before the client has sent everything, has left, or the time
- * is over: Node destroys the socket of an answer with `Connection: close` as soon as that ends, and bytes that arrive
- * then reset the connection, which takes the refusal with it.
+ * Writes the response but ends it only when the client has sent everything, has disconnected, or the time is over: Node
+ * destroys the socket of a response with `Connection: close` when it ends, and bytes that arrive then reset the connection,
+ * which discards the response.
  */
 function sendAndLinger(req: IncomingMessage, res: ServerResponse, body: string): void {
   res.write(body);
@@ -156,7 +156,7 @@ function sendAndLinger(req: IncomingMessage, res: ServerResponse, body: string):
   req.resume();
 }
 
-/** A small body that is not there by the end of the linger time is not waited for. */
+/** A small body that has not arrived by the end of the linger time closes the connection. */
 function closeUnlessComplete(req: IncomingMessage): void {
   const last = setTimeout(() => req.socket.destroy(), LINGER_MS).unref();
   req.once("close", () => clearTimeout(last));

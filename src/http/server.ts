@@ -1,7 +1,6 @@
 /**
- * A node:http server with a limit on everything a peer decides: bytes and time of the head, header lines, connections,
- * rates, idle time. Knows no route; what the HTTP parser or the head's rules refuse is answered here, in the usual
- * error body.
+ * A node:http server with limits on everything that a peer controls: bytes and time of the head, header lines, connections,
+ * rates, idle time. Knows no route; requests that the HTTP parser or the head's rules refuse are answered here.
  */
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -17,16 +16,16 @@ import { errorBody, sendError } from "./respond.ts";
 const HEAD_BYTES_MAX = 16_384;
 /** Open connections; more are refused by the kernel's queue. */
 const CONNECTIONS_MAX = 20_000;
-/** Once the server drains, a connection may be silent for so long before its first request. */
+/** While the server drains, how long a new connection may take to send its first byte. */
 const SILENCE_MS = 1_000;
-/** How often Node checks its own timeout of heads, which backs up ours. */
+/** How often Node checks its own timeout of heads, a second line of defense. */
 const CHECK_MS = 5_000;
 
 export type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
 
 export interface HttpServerOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0: any free port. */
   readonly port: number;
   readonly clock: Clock;
   readonly handle: RequestHandler;
@@ -34,7 +33,7 @@ export interface HttpServerOptions {
   readonly perAddressMax?: number;
   /** Addresses without that limit. Default: none. */
   readonly isExempt?: (address: string) => boolean;
-  /** Told of each connection that is closed for a limit. */
+  /** Called for each connection that is closed for a limit. */
   readonly closed?: (reason: CloseReason) => void;
 }
 

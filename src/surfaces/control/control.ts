@@ -1,6 +1,6 @@
 /**
- * The control plane: `POST /api/control`, an MCP server whose tools administer the gateway, for control-plane tokens
- * alone. It changes running state, never files; what it changes are overrides in the store, and all of it is audited.
+ * The control plane: an MCP server whose tools administer the gateway, for control-plane tokens only. It changes overrides
+ * in the store, never files, and every change is audited.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { tokenHash } from "../../base/token.ts";
@@ -33,7 +33,7 @@ import {
 
 export type { ControlContext } from "./tool.ts";
 
-/** As listed: what only reads comes first, so that a client that tries the first one does no harm. */
+/** In the order of `tools/list`: read-only tools first. */
 const TOOLS: readonly ControlTool[] = [
   ...[listProjects, listEndpoints, listTokens, listOverrides],
   ...[getSpend, listAuditEvents, listDeliveries],
@@ -41,11 +41,11 @@ const TOOLS: readonly ControlTool[] = [
   ...[sendTestWebhook, reloadConfig, exportBackup],
 ];
 
-/** Calls that may be open at a time; people and their agents ask, not traffic. */
+/** Calls that may be open at a time. */
 const OPEN_MAX = 64;
 
-/** What the HTTP side needs beside the tools' context. */
-export interface ControlDoor {
+/** What the HTTP side needs in addition to the tools' context. */
+export interface ControlListener {
   /** Address of the listener that serves the control plane. */
   host(): string;
   readonly failures: AuthFailures;
@@ -54,23 +54,23 @@ export interface ControlDoor {
   isDraining(): boolean;
 }
 
-/** The handler of `POST /api/control`. Made once: changes run one after the other. */
+/** The handler of `POST /api/control`. Created once: changes run one after the other. */
 export function controlPlane(
   ctx: ControlContext,
-  door: ControlDoor,
+  listener: ControlListener,
 ): (req: IncomingMessage, res: ServerResponse) => void {
   const server = controlServer(ctx);
   let open = 0;
   return (req, res) => {
-    const headers: FlatHeaders = ["X-Request-Id", door.uuid()];
-    const ipAddress = door.clientAddress(req);
+    const headers: FlatHeaders = ["X-Request-Id", listener.uuid()];
+    const ipAddress = listener.clientAddress(req);
     const refusal =
-      refusedOrigin(req, { client: ipAddress, ownHost: door.host(), byCookie: false }) ??
-      (door.isDraining() ? reject("draining", {}, { retryAfterSeconds: 1 }) : undefined);
+      refusedOrigin(req, { client: ipAddress, ownHost: listener.host(), byCookie: false }) ??
+      (listener.isDraining() ? reject("draining", {}, { retryAfterSeconds: 1 }) : undefined);
     const name = refusal ?? callerName(req, ctx);
     if (isGatewayError(name)) {
       const attempt = { surface: "control", address: ipAddress } as const;
-      return door.failures.refuse(attempt, name, (error) => sendError(req, res, error, headers));
+      return listener.failures.refuse(attempt, name, (error) => sendError(req, res, error, headers));
     }
     if (open >= OPEN_MAX)
       return sendError(req, res, reject("overloaded", {}, { retryAfterSeconds: 1 }), headers);
@@ -97,32 +97,32 @@ export function controlPlane(
   };
 }
 
-/** The control plane as an MCP server. Its tools are the same for everybody. */
+/** The control plane as an MCP server. All callers have the same tools. */
 export function controlServer(ctx: ControlContext): McpServer<ControlCaller> {
   const shown = TOOLS.map(asMcpTool);
   const checks = new Map<string, ReturnType<typeof argumentCheck>>();
-  /** Ends when the last change asked for has: each sees what the one before it did. */
-  let turn: Promise<unknown> = Promise.resolve();
+  /** Settles when the latest change has: each change sees the result of the previous one. */
+  let pending: Promise<unknown> = Promise.resolve();
   const run = async (
     tool: ControlTool,
     { args }: ToolInvocation,
     caller: ControlCaller,
   ): Promise<RpcOutcome> => {
     if (tool.effect === "reads") return tool.run(ctx, args, caller);
-    const mine = turn.then(() => tool.run(ctx, args, caller));
-    turn = mine.catch(() => undefined);
+    const mine = pending.then(() => tool.run(ctx, args, caller));
+    pending = mine.catch(() => undefined);
     return mine;
   };
   return {
     identity: { name: "sluice-control", title: "Sluice control plane", version: ctx.version },
     instructions:
-      "Administers a Sluice gateway at run time. What is to last belongs into the configuration in git.",
+      "Administers a Sluice gateway at run time. Lasting changes belong in the configuration in git.",
     tools: () => shown,
     async call(caller, call) {
       const tool = TOOLS.find(({ name }) => name === call.name);
       if (tool === undefined) return invalidParams(`Unknown tool: ${call.name.slice(0, 128)}`);
       let check = checks.get(tool.name);
-      // Compiled when first asked for: a gateway that is never administered loads no Ajv for it.
+      // Compiled on first use: without calls of the control plane Ajv is not loaded.
       if (check === undefined) checks.set(tool.name, (check = argumentCheck(tool)));
       const fault = check(call.args);
       if (fault !== undefined) return invalidParams(fault);
@@ -154,7 +154,7 @@ function asMcpTool(tool: ControlTool): McpTool {
 }
 
 /**
- * Name of the control-plane token that asks. A project's token is known and has not the scope: 403; any other: 401
+ * Name of the caller's control-plane token. A valid token of a project is refused with 403, any other with 401
  * (specification, JSON-RPC surfaces).
  */
 function callerName(req: IncomingMessage, ctx: ControlContext): string | GatewayError {

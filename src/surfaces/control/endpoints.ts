@@ -1,4 +1,4 @@
-/** Tools of the control plane for projects and endpoints: listed, switched on and off. */
+/** Control-plane tools for projects and endpoints: list, activate and deactivate. */
 import type { JsonMap } from "../../base/json.ts";
 import type { ProjectConfig } from "../../config/model.ts";
 import { structured } from "../jsonrpc/jsonrpc.ts";
@@ -46,7 +46,7 @@ export const listEndpoints: ControlTool = {
   run: ofProject((project) => structured({ endpoints: endpointsOf(project) })),
 };
 
-/** Proxy endpoints have no more than a slug; aliases cannot be switched. */
+/** Proxy endpoints have only a slug; aliases cannot be deactivated. */
 function endpointsOf({ endpoints, proxy_endpoints }: ProjectConfig): readonly JsonMap[] {
   return [
     ...endpoints.map(({ uuid, name, slug, is_active, expose_as_mcp_tool, provider, model }) => ({
@@ -58,13 +58,13 @@ function endpointsOf({ endpoints, proxy_endpoints }: ProjectConfig): readonly Js
 
 export const setEndpointActive: ControlTool = {
   name: "gw_set_endpoint_active",
-  title: "Switch an endpoint on or off",
+  title: "Activate or deactivate an endpoint",
   description:
-    "An endpoint that is off answers 404. Holds until git changes the endpoint's `is_active`. Setting the same value again succeeds.",
+    "An inactive endpoint answers 404. In effect until git changes the endpoint's `is_active`. Setting the same value again succeeds.",
   args: {
     project_uuid: PROJECT_UUID,
     slug: { type: "string", description: "Slug of the endpoint." },
-    is_active: { type: "boolean", description: "true: it answers." },
+    is_active: { type: "boolean", description: "true: the endpoint answers calls." },
   },
   required: ["project_uuid", "slug", "is_active"],
   effect: "changes",

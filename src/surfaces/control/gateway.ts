@@ -1,5 +1,4 @@
-/** Tools of the control plane for the gateway as a whole: overrides, reloads, backups. */
-
+/** Control-plane tools for the whole gateway: overrides, reloads, backups. */
 import { auditFields, GATEWAY_WIDE } from "../../audit/audit.ts";
 import type { JsonMap } from "../../base/json.ts";
 import type { JsonValue } from "../../plugin/chat.ts";
@@ -11,7 +10,8 @@ import { type ControlTool, STORE_LOST } from "./tool.ts";
 export const listOverrides: ControlTool = {
   name: "gw_list_overrides",
   title: "List overrides",
-  description: "What differs from git: tokens made, rotated and revoked here, endpoints switched on or off.",
+  description:
+    "Differences from git: tokens created, rotated and revoked at run time, endpoints activated or deactivated.",
   args: {},
   required: [],
   effect: "reads",
@@ -33,7 +33,7 @@ function shown({ key, value, replaced, actor, setAtMs }: Override): JsonMap {
 export const reloadConfig: ControlTool = {
   name: "gw_reload_config",
   title: "Reload the configuration",
-  description: "Reads the configuration again. A faulty one changes nothing, and its errors are answered.",
+  description: "Loads the configuration again. An invalid one changes nothing, and its errors are returned.",
   args: {},
   required: [],
   effect: "changes",
@@ -45,14 +45,14 @@ export const reloadConfig: ControlTool = {
   },
 };
 
-/** Audit events in a backup. */
+/** Audit events in a backup, at most. */
 const EVENTS_MAX = 1000;
 
 export const exportBackup: ControlTool = {
   name: "gw_export_backup",
   title: "Export a backup",
   description:
-    "The configuration in use, overrides, spend and the newest audit events. No secrets: those come from where the configuration refers to.",
+    "The configuration in use, overrides, spend and the newest audit events. No secrets: only references to them.",
   args: {},
   required: [],
   effect: "reads",

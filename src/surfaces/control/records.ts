@@ -1,5 +1,4 @@
-/** Tools of the control plane for what has happened: spend, audit events, webhook deliveries. */
-
+/** Control-plane tools for records: spend, audit events, webhook deliveries. */
 import { auditFields } from "../../audit/audit.ts";
 import type { JsonMap } from "../../base/json.ts";
 import { NANO_PER_USD } from "../../base/money.ts";
@@ -26,7 +25,7 @@ export const getSpend: ControlTool = {
   name: "gw_get_spend",
   title: "Spend of a month",
   description:
-    "What endpoints and tokens have spent in a calendar month (UTC), and what is reserved for open calls.",
+    "Spend of endpoints and tokens in a calendar month (UTC), and what is reserved for open calls.",
   args: {
     project_uuid: OF_ALL,
     month: {
@@ -46,7 +45,7 @@ export const getSpend: ControlTool = {
     const endpoints = mine.filter(({ isToken }) => !isToken);
     return structured({
       month,
-      // A call is charged to its endpoint and its token; what it cost stands in both lists.
+      // A call is charged to its endpoint and to its token: both lists contain its cost.
       settled_usd: usd(endpoints.reduce((total, { sum }) => total + sum.settledNanoUsd, 0)),
       reserved_usd: usd(endpoints.reduce((total, { sum }) => total + sum.reservedNanoUsd, 0)),
       endpoints: endpoints.map(({ projectUuid, name, sum }) => ({
@@ -92,7 +91,7 @@ function usd(nanoUsd: number): number {
 export const listAuditEvents: ControlTool = {
   name: "gw_list_audit_events",
   title: "List audit events",
-  description: "What has happened: changes of configuration and tokens, guardrail blocks, failed sign-ins.",
+  description: "Changes of configuration and tokens, guardrail blocks, failed sign-ins.",
   args: {
     project_uuid: OF_ALL,
     event: { type: "string", description: "Only events of this key, e.g. token.revoked." },
@@ -114,7 +113,7 @@ export const listAuditEvents: ControlTool = {
 export const listDeliveries: ControlTool = {
   name: "gw_list_webhook_deliveries",
   title: "List webhook deliveries",
-  description: "Attempts to deliver webhooks, with what was sent and what came back.",
+  description: "Attempts to deliver webhooks, with the request sent and the response.",
   args: { project_uuid: OF_ALL, webhook: WEBHOOK, limit: LIMIT },
   required: [],
   effect: "reads",
@@ -129,7 +128,7 @@ export const listDeliveries: ControlTool = {
 export const sendTestWebhook: ControlTool = {
   name: "gw_send_test_webhook",
   title: "Send a test webhook",
-  description: "Sends a made-up webhook.test event to a webhook, and answers with what became of it.",
+  description: "Sends a webhook.test event to a webhook and returns the delivery.",
   args: { project_uuid: PROJECT_UUID, webhook: WEBHOOK },
   required: ["project_uuid", "webhook"],
   effect: "reads",
@@ -144,7 +143,7 @@ export const sendTestWebhook: ControlTool = {
   }),
 };
 
-/** The `run` of a tool about the project that `project_uuid` names, or about all when it is left out: undefined. */
+/** The `run` of a tool for the project that `project_uuid` names, or for all projects (undefined) when it is left out. */
 function ofProjects(
   run: (projectUuid: string | undefined, ctx: ControlContext, args: JsonMap) => Promise<RpcOutcome>,
 ): ControlTool["run"] {

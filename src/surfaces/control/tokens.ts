@@ -1,4 +1,4 @@
-/** Tools of the control plane for access tokens: made, rotated, revoked, listed. A plaintext leaves here once. */
+/** Control-plane tools for access tokens: create, rotate, revoke, list. A plaintext is shown once. */
 import type { JsonMap } from "../../base/json.ts";
 import { parseUsd } from "../../base/money.ts";
 import { knownScopes, TOKEN_SCOPES, type TokenScope } from "../../base/scopes.ts";
@@ -28,10 +28,10 @@ export const createToken: ControlTool = {
   name: "gw_create_token",
   title: "Create a token",
   description:
-    "Makes a new access token for a project and shows it this once. Each call makes another. To keep it in git, commit its id and hash.",
+    "Creates an access token for a project and shows it once. Each call creates another. To keep it in git, commit its id and hash.",
   args: {
     project_uuid: PROJECT_UUID,
-    name: { type: "string", minLength: 1, maxLength: 200, description: "Whose token it is." },
+    name: { type: "string", minLength: 1, maxLength: 200, description: "Name of the client." },
     scopes: {
       ...{
         type: "array",
@@ -39,11 +39,11 @@ export const createToken: ControlTool = {
         uniqueItems: true,
         default: ["chat"],
       },
-      description: "What it may do.",
+      description: "Scopes of the token.",
     },
     monthly_budget_usd_cap: {
       ...{ type: ["number", "string", "null"], default: null },
-      description: 'USD it may spend in a calendar month, e.g. 25 or "25.50". null: no limit.',
+      description: 'Limit of its spend in a calendar month in USD, e.g. 25 or "25.50". null: no limit.',
     },
     expires_at: {
       ...{ type: ["string", "null"], default: null },
@@ -59,10 +59,10 @@ export const createToken: ControlTool = {
     const { monthly_budget_usd_cap: cap = null, expires_at: expires = null } = args;
     const money = cap === null ? null : parseUsd(String(cap));
     if (money === undefined)
-      return refusedArgument("monthly_budget_usd_cap", "it is no plain decimal of zero or more");
+      return refusedArgument("monthly_budget_usd_cap", "must be a non-negative decimal");
     const expiresAtMs = typeof expires === "string" ? momentOf(expires) : null;
     if (expiresAtMs !== null && !(expiresAtMs > author.atMs)) {
-      return refusedArgument("expires_at", "it is no ISO 8601 time in the future");
+      return refusedArgument("expires_at", "must be an ISO 8601 time in the future");
     }
     const token = newToken("live");
     const hash = tokenHash(token);
@@ -89,7 +89,7 @@ export const rotateToken: ControlTool = {
   name: "gw_rotate_token",
   title: "Rotate a token",
   description:
-    "Gives a token a new plaintext and shows it this once; the previous one stops working at once. Each call rotates again.",
+    "Gives a token a new plaintext and shows it once; the previous one stops working immediately. Each call rotates again.",
   args: { token_id: TOKEN_ID },
   required: ["token_id"],
   effect: "changes",
@@ -113,7 +113,7 @@ export const revokeToken: ControlTool = {
   name: "gw_revoke_token",
   title: "Revoke a token",
   description:
-    "Makes a token unusable for good, whatever git says later. Revoking a revoked token succeeds. `durable: false`: the state store forgets it at a restart, so commit the `yaml` of the answer.",
+    "Revokes a token permanently, whatever git says later. Revoking a revoked token succeeds. `durable: false`: the state store loses it at a restart, so commit the `yaml` of the result.",
   args: { token_id: TOKEN_ID },
   required: ["token_id"],
   effect: "changes",
@@ -144,7 +144,7 @@ export const listTokens: ControlTool = {
 
 const MOMENT = new RegExp(TIMESTAMP);
 
-/** Unix milliseconds; NaN for what is no moment. */
+/** Unix milliseconds; NaN: not a valid time. */
 function momentOf(text: string): number {
   return MOMENT.test(text) ? Date.parse(text) : Number.NaN;
 }
@@ -154,7 +154,7 @@ interface FoundToken {
   readonly token: TokenConfig;
 }
 
-/** Ids that git gives are unique in all projects; derived ones are hashes. */
+/** Ids of git are unique in all projects; derived ones are hashes. */
 function findToken(config: ResolvedConfig, args: JsonMap): FoundToken | { readonly error: RpcError } {
   const id = String(args["token_id"]);
   for (const project of config.projects) {
@@ -164,7 +164,7 @@ function findToken(config: ResolvedConfig, args: JsonMap): FoundToken | { readon
   return refusedArgument("token_id", `there is no token '${id.slice(0, 128)}'`);
 }
 
-/** Ids of revoked tokens are taken too: what was spent under them is still counted. */
+/** Ids of revoked tokens stay reserved: their spend is still counted. */
 function isKnownId(running: ResolvedConfig, { overrides }: Standing, id: string): boolean {
   return (
     running.projects.some(({ tokens }) => tokens.some((token) => token.id === id)) ||
@@ -172,7 +172,7 @@ function isKnownId(running: ResolvedConfig, { overrides }: Standing, id: string)
   );
 }
 
-/** Whether a revocation outlives a restart: git brings the token back where the store has forgotten it. */
+/** Whether a revocation survives a restart: without the store's record git would restore the token. */
 function durability(
   { git }: Standing,
   { uuid }: ProjectConfig,
@@ -183,7 +183,7 @@ function durability(
     .find((project) => project.uuid === uuid)
     ?.tokens.find((token) => token.id === id);
   if (driver !== "memory" || known === undefined) return { durable: true };
-  // A token without an id of its own is found by its hash.
+  // A token without an explicit id is identified by its hash.
   const identity =
     known.id === derivedTokenId(known.hash)
       ? `hash: "${known.hash}"`

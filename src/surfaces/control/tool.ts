@@ -1,8 +1,4 @@
-/**
- * What a tool of the control plane is: arguments that its schema has accepted in, content out. And the context that all
- * of them are handed; they reach for nothing else.
- */
-
+/** The interface of control-plane tools: validated arguments in, content out; and the context that they are given. */
 import type { AuditTrail } from "../../audit/audit.ts";
 import type { ByteBudget } from "../../base/byte-budget.ts";
 import type { JsonMap } from "../../base/json.ts";
@@ -28,18 +24,18 @@ export interface ControlContext {
   readonly deliveries: Deliveries;
   readonly webhooks: Pick<Dispatcher, "sendTest">;
   readonly edits: OverrideEdits;
-  /** As calls run on it: git's, with the overrides applied. */
+  /** In effect: git's with the overrides applied. */
   config(): ResolvedConfig;
   /** Without the overrides. */
   git(): ResolvedConfig;
-  /** git's, to be shown: every secret as its fingerprint. */
+  /** git's, with every secret replaced by its fingerprint. */
   shownConfig(): JsonValue;
-  /** Brings what the store now overrides into use; calls that begin after it see it. */
+  /** Applies the store's overrides; calls that begin afterwards see them. */
   applyOverrides(): Promise<void>;
   reload(): Promise<Reload>;
 }
 
-/** Whose call it is. */
+/** The caller of a tool. */
 export interface ControlCaller {
   /** Name of the control-plane token. */
   readonly name: string;
@@ -50,12 +46,12 @@ export interface ControlTool {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** JSON Schema of each argument; no others are taken. */
+  /** JSON Schema of each argument; others are refused. */
   readonly args: Readonly<Record<string, JsonMap>>;
   readonly required: readonly string[];
   /** `changes` run one after the other. */
   readonly effect: "reads" | "changes";
-  /** Doing it again changes nothing more. */
+  /** Repeating the call has no further effect. */
   readonly isIdempotent: boolean;
   run(ctx: ControlContext, args: JsonMap, caller: ControlCaller): MaybePromise<RpcOutcome>;
 }
@@ -64,7 +60,7 @@ export function inputSchema({ args, required }: ControlTool): JsonMap {
   return { type: "object", properties: args, required, additionalProperties: false };
 }
 
-/** A function that says what is wrong with a tool's arguments, naming the first that is; undefined: nothing. */
+/** A function that returns the error of the first invalid argument; undefined: all are valid. */
 export function argumentCheck(tool: ControlTool): (args: JsonMap) => string | undefined {
   const compiled = compileSchema(inputSchema(tool));
   if (!compiled.ok) throw new Error(`${tool.name}: ${compiled.message}`);
@@ -88,18 +84,18 @@ function readable(fault: string): string {
   return `Argument '${name}' ${rest}.`;
 }
 
-/** A business rule that says no (specification: -32602), naming the argument. */
+/** The refusal of an argument by a business rule (specification: -32602). */
 export function refusedArgument(name: string, why: string): { readonly error: RpcError } {
   return invalidParams(`Argument '${name}': ${why}.`);
 }
 
-/** An argument that the schema knows for a string; "" when it was left out. */
+/** A string argument; "" when it was left out. */
 export function textOf(args: JsonMap, name: string): string {
   const value = args[name];
   return typeof value === "string" ? value : "";
 }
 
-/** The project that `project_uuid` names, in either case. */
+/** The project that `project_uuid` names; case is ignored. */
 export function projectOf(config: ResolvedConfig, args: JsonMap): ProjectConfig | undefined {
   const wanted = textOf(args, "project_uuid").toLowerCase();
   return config.projects.find(({ uuid }) => uuid === wanted);
@@ -109,7 +105,7 @@ export function noSuchProject(args: JsonMap): { readonly error: RpcError } {
   return refusedArgument("project_uuid", `there is no project '${textOf(args, "project_uuid")}'`);
 }
 
-/** The `run` of a tool about the one project that `project_uuid` names. */
+/** The `run` of a tool for the project that `project_uuid` names. */
 export function ofProject(
   run: (project: ProjectConfig, ...rest: Parameters<ControlTool["run"]>) => MaybePromise<RpcOutcome>,
 ): ControlTool["run"] {
@@ -119,11 +115,11 @@ export function ofProject(
   };
 }
 
-/** What a change starts from. */
+/** The state that a change is based on. */
 export interface Now {
   readonly edits: OverrideEdits;
   readonly standing: Standing;
-  /** As calls run on what stands. */
+  /** In effect. */
   readonly running: ResolvedConfig;
   readonly author: { readonly actor: string; readonly atMs: number };
   /** Of the state store. */
@@ -132,7 +128,7 @@ export interface Now {
 
 export interface Change {
   readonly edit: OverrideEdit;
-  /** undefined: nothing has changed that the audit log would want. */
+  /** undefined: nothing to audit has changed. */
   readonly event: ChangeEvent | undefined;
   readonly content: JsonMap;
 }
@@ -149,7 +145,7 @@ export const STORE_LOST: { readonly error: RpcError } = {
   error: { code: RPC.internal, message: "The state store is not available." },
 };
 
-/** The `run` of a tool that changes what runs: `plan` says what is to be other, or refuses. */
+/** The `run` of a tool that changes overrides: `plan` returns the change or a refusal. */
 export function changing(
   plan: (now: Now, args: JsonMap) => Change | { readonly error: RpcError },
 ): ControlTool["run"] {
@@ -167,12 +163,12 @@ export function changing(
   };
 }
 
-/** Stores a change, brings it into use, writes it to the audit log, and answers: in this order. */
+/** Stores a change, applies it, audits it and answers, in this order. */
 async function carryOut(ctx: ControlContext, change: Change, caller: ControlCaller): Promise<RpcOutcome> {
   const { edit, event, content } = change;
   for (const override of edit.put) {
     if (!(await ctx.store.overrides.set(override))) {
-      return { error: { code: RPC.internal, message: "The state store did not take the change." } };
+      return { error: { code: RPC.internal, message: "The state store rejected the change." } };
     }
   }
   for (const key of edit.drop) await ctx.store.overrides.delete(key);
@@ -195,7 +191,7 @@ export function limitOf(args: JsonMap): number {
   return typeof args["limit"] === "number" ? args["limit"] : 100;
 }
 
-/** An integer where the configuration gives one, as the specification's example has it. */
+/** As an integer where the id is one, as in the specification's example. */
 export function shownTokenId(id: string): number | string {
   return /^(?:0|[1-9]\d{0,14})$/.test(id) ? Number(id) : id;
 }
