@@ -79,7 +79,7 @@ export function httpServer(options: HttpServerOptions): HttpServer {
     if (refusal === undefined) handle(req, res);
     else if (req.httpVersionMajor === 1)
       // The connection is not used again, since it is in doubt where its next request begins.
-      sendError(req, res, refusal, ["X-Request-Id", randomUUID(), "ClientConnection", "close"]);
+      sendError(req, res, refusal, ["X-Request-Id", randomUUID(), "Connection", "close"]);
     else refuseBefore(connections, req.socket, refusal);
   };
   server.on("connection", (socket) => connections.accept(socket));
@@ -180,7 +180,7 @@ function refusalText(refusal: GatewayError): string {
     `X-Request-Id: ${randomUUID()}`,
     "X-Should-Retry: false",
     `X-Error-Code: ${refusal.code}`,
-    "ClientConnection: close",
+    "Connection: close",
   ];
   return `${head.join("\r\n")}\r\n\r\n${body}`;
 }
