@@ -16,7 +16,7 @@ export interface PatternRefusal {
   readonly help: string | undefined;
 }
 
-export class PatternError extends Error {
+class PatternError extends Error {
   readonly help: string | undefined;
 
   constructor(message: string, help?: string) {

@@ -196,14 +196,14 @@ export function finishSteps(chain: readonly Placed[]): FinishStep[] {
 }
 
 /** Claims are decided once, when the last hook of stage budget has run; without such hooks nothing can be claimed. */
-export function withDecision(steps: readonly RequestStep[]): RequestStep[] {
+function withDecision(steps: readonly RequestStep[]): RequestStep[] {
   const budget = STAGES.indexOf("budget");
   const at = steps.findLastIndex((step) => step.stage <= budget) + 1;
   if (at === 0) return [...steps];
   return steps.toSpliced(at, 0, { stage: budget, plugin: "gateway", run: "decide" });
 }
 
-export function auditStep({ platform }: CompileContext): FinishStep[] {
+function auditStep({ platform }: CompileContext): FinishStep[] {
   return ownStep(platform, "audit", platform.auditBlocks).map((step) => ({ ...step, withAnswer: true }));
 }
 

@@ -17,7 +17,7 @@ import type { Loaded } from "./load.ts";
 import type { GatewayPlatform } from "./platform.ts";
 
 /** Sections that are read once, at start. */
-export const FIXED = ["server", "admin", "state"] as const;
+const FIXED = ["server", "admin", "state"] as const;
 
 /** The gateway stopped while a configuration was being compiled. */
 export class StoppedError extends Error {

@@ -16,7 +16,7 @@ import type { LoadProgress } from "./steady-load.ts";
 /** An idle thread costs 30 MB: it is kept only while reloads follow each other. */
 const IDLE_MS = 5_000;
 /** A thread that has sent nothing for longer is stuck: it is terminated, and the load fails. */
-export const LOAD_TIMEOUT_MS = 10_000;
+const LOAD_TIMEOUT_MS = 10_000;
 
 /** A load, or the request for the next piece of what the latest load sends. */
 export type WorkerRequest =

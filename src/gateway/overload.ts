@@ -7,8 +7,8 @@ import type { Timer } from "../plugin/host.ts";
 import type { Clock, Logger } from "../plugin/index.ts";
 
 /** Shares of V8's heap limit: shedding begins at the first and ends below the second. */
-export const HEAP_SHARE_MAX = 0.85;
-export const HEAP_SHARE_CALM = 0.75;
+const HEAP_SHARE_MAX = 0.85;
+const HEAP_SHARE_CALM = 0.75;
 /** How late a timer may be. One late timer is a pause, as many as LATE_SAMPLES in a row are an overload. */
 export const DELAY_MS_MAX = 500;
 export const LATE_SAMPLES = 3;

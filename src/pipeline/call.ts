@@ -27,7 +27,7 @@ import { type PluginSite, runningPlugin } from "../plugin-guard/guard.ts";
 import { type CallbackGuard, guardedCallback, guardListeners } from "../plugin-guard/signal.ts";
 
 /** Before authenticate has accepted a token. */
-export const NO_TOKEN: TokenRef = Object.freeze({
+const NO_TOKEN: TokenRef = Object.freeze({
   id: "",
   name: "",
   projectUuid: "",
@@ -37,7 +37,7 @@ export const NO_TOKEN: TokenRef = Object.freeze({
 });
 
 /** Before the endpoint is known. */
-export const NO_ENDPOINT: EndpointRef = Object.freeze({ uuid: "", slug: "", name: "" });
+const NO_ENDPOINT: EndpointRef = Object.freeze({ uuid: "", slug: "", name: "" });
 
 const NO_CONFIG: ConfigRef = Object.freeze({ hash: "", generation: 0, revision: "" });
 const NO_MESSAGES: readonly Message[] = Object.freeze([]);

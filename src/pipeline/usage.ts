@@ -53,7 +53,7 @@ function schemaCharacters(x: Call): number {
 }
 
 /** Usage by the 4-characters rule, for answers whose provider reported none. */
-export function estimateUsage(x: Call, completionCharacters: number): Usage {
+function estimateUsage(x: Call, completionCharacters: number): Usage {
   const provider = x.attempts.at(-1)?.provider ?? "";
   const beside =
     estimateMediaTokens(x.messages, provider, "usual") + estimateAddedTokens(x.options, provider);

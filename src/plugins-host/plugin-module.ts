@@ -115,7 +115,7 @@ const OFFERED = ["sluice/plugin", "sluice/provider", "sluice/testing"];
 let offered = false;
 
 /** Registers the resolvers once per thread, when the first plugin is loaded. */
-export function registerPluginResolver(): void {
+function registerPluginResolver(): void {
   if (offered) return;
   offered = true;
   const doors = new Map(OFFERED.map((name) => [name, import.meta.resolve(name)]));

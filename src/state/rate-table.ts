@@ -10,7 +10,7 @@ import { RecencyList } from "./recency-list.ts";
  * Windows that count something at one time. The config's endpoints stay far below it; a plugin that claims by user
  * may not. With so many, a call that needs one more is refused until the first of them has run out.
  */
-export const RATE_WINDOWS_MAX = 65_536;
+const RATE_WINDOWS_MAX = 65_536;
 
 /** Idle windows forgotten by one call, so that none pays for all after a quiet night. */
 const FORGOTTEN_PER_CALL = 8;

@@ -86,7 +86,7 @@ const LINGER_MS = 250;
 /** UTF-8 takes at most three bytes for one UTF-16 code unit. */
 const BYTES_PER_UNIT_MAX = 3;
 
-export class LineBuffer {
+class LineBuffer {
   readonly #deliver: Deliver;
   #block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
   #at = 0;

@@ -16,7 +16,7 @@ const QUEUE_CHARACTERS_MAX = 16 * 1024 * 1024;
 export const BATCH_MAX = 512;
 /** After the first span of a batch that does not fill; also the pause after a failure. */
 export const EXPORT_MS = 5000;
-export const EXPORT_TIMEOUT_MS = 10_000;
+const EXPORT_TIMEOUT_MS = 10_000;
 const LIMITS = { timeoutMs: EXPORT_TIMEOUT_MS, maxBytes: 65_536 };
 /** Where a collector takes traces, under the endpoint (OTLP/HTTP). */
 const TRACES_PATH = "/v1/traces";

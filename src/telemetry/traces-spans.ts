@@ -218,6 +218,6 @@ export const CHAT = "chat";
 /** Providers that the conventions call otherwise than the configuration does. */
 const PROVIDERS: Readonly<Record<string, string>> = { google: "gcp.gemini", mistral: "mistral_ai" };
 
-export function providerName(key: string): string {
+function providerName(key: string): string {
   return PROVIDERS[key] ?? key;
 }

@@ -51,7 +51,7 @@ export interface Deliveries {
 
 /** Records kept of one webhook. */
 export const DELIVERIES_PER_WEBHOOK_MAX = 1000;
-export const DELIVERIES_MAX = 50_000;
+const DELIVERIES_MAX = 50_000;
 /** UTF-16 code units of all bodies together. */
 export const DELIVERY_CHARACTERS_MAX = 16 * 1024 * 1024;
 

@@ -16,9 +16,9 @@ import { residentBytes } from "./resident-memory.ts";
 
 const MEGABYTE = 1_048_576;
 /** JavaScript objects that the process may hold. V8 ends the process beyond it. */
-export const HEAP_MEGABYTES_MAX = 128;
+const HEAP_MEGABYTES_MAX = 128;
 /** The whole process: Node.js itself (some 60 MB, 150 MB when it runs TypeScript), heap and buffers. */
-export const RESIDENT_BYTES_MAX = 384 * MEGABYTE;
+const RESIDENT_BYTES_MAX = 384 * MEGABYTE;
 /** Between two checks of the memory, while a judgement is open and while none is. */
 const WATCH_BUSY_MS = 25;
 const WATCH_IDLE_MS = 1000;

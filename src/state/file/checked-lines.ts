@@ -9,7 +9,7 @@ import { crc32 } from "node:zlib";
 import type { Files } from "./files.ts";
 
 /** Of one line. Far above what a call can bring; below what a string can hold. */
-export const LINE_BYTES_MAX = 64 << 20;
+const LINE_BYTES_MAX = 64 << 20;
 const PREFIX_BYTES_MAX = 64;
 
 /** The last line that was written, or read. */

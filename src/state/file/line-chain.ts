@@ -22,7 +22,7 @@ export interface Fault {
 }
 
 /** Of a crash in the middle of a write: nothing that was answered for. */
-export function tornFault(file: string, offset: number): Fault {
+function tornFault(file: string, offset: number): Fault {
   return { file, offset, kind: "torn", reason: "the last line is not whole", linesLost: 0, kindsLost: "" };
 }
 

@@ -14,7 +14,7 @@ const KIND_NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Money or a revocation may be lost: an operator has to decide. */
-export class StateDamagedError extends Error {
+class StateDamagedError extends Error {
   constructor(folder: string, faults: readonly Fault[]) {
     const places = faults.map((fault) => `  ${faultText(fault)}`).join("\n");
     super(

@@ -77,7 +77,7 @@ function numberOf(name: string): number {
 }
 
 /** The folder was written by a version of Sluice that this one knows nothing of. */
-export class LaterVersionError extends Error {}
+class LaterVersionError extends Error {}
 
 /** A parsed first line. */
 export interface Header extends HeaderFields {

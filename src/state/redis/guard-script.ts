@@ -16,7 +16,7 @@ import { type Script, scriptWithoutTime } from "./script.ts";
 /** Shorter steps back are ignored: they make a rate window wait as much longer. */
 const STEP_BACK_MS = 1000;
 /** A gap between two readings of the server's clock that a step may explain. Every process reads it once a second. */
-export const CLOCK_JUMP_MS = 10_000;
+const CLOCK_JUMP_MS = 10_000;
 /** How often the clock's reading is noted. */
 const NOTED_MS = 500;
 /** Characters of `past`: ten epochs. */
