@@ -47,38 +47,59 @@ export function judgeOf<C>(plugin: GuardrailPlugin<C>, options: C): Judge {
   };
 }
 
-/** Less than that is not told apart; work in the square of 64 KB takes a thousand times as long. */
-const NOISE_MS = 0.5;
+const SMALL_CHARACTERS = 1 << 14;
+const TIMES = 4;
 
 /**
- * How the time for a text grows when it becomes four times as long: about 4 where work is linear, 16 where it is
- * quadratic. Takes the least of several tries on each side, and more of them while the machine's other work shows.
+ * How the work for a text grows when it becomes four times as long: about 4 where work is linear, 16 where it is
+ * quadratic. Counts characters instead of time, so that a busy machine changes nothing.
  */
 export function growth(unit: string, run: (text: string) => unknown): number {
-  const small = unit.repeat(Math.ceil((1 << 16) / unit.length));
-  const large = small.repeat(4);
-  let smallMs = Number.POSITIVE_INFINITY;
-  const ratio = (): number => largeMs / Math.max(smallMs, NOISE_MS);
-  let largeMs = Number.POSITIVE_INFINITY;
-  run(large);
-  for (let n = 0; n < 20; n++) {
-    smallMs = Math.min(
-      smallMs,
-      tookMs(() => run(small)),
-    );
-    largeMs = Math.min(
-      largeMs,
-      tookMs(() => run(large)),
-    );
-    if (n >= 2 && ratio() < 6) break;
-  }
-  return ratio();
+  const small = unit.repeat(Math.ceil(SMALL_CHARACTERS / unit.length));
+  // What is loaded or cached by the first run is not part of the work.
+  run(small);
+  return workOf(small.repeat(TIMES), run) / workOf(small, run);
 }
 
-/** Processor time, not the clock's: what else runs on the machine does not count. */
-function tookMs(run: () => unknown): number {
-  const begun = process.cpuUsage();
-  run();
-  const { user, system } = process.cpuUsage(begun);
-  return (user + system) / 1000;
+/**
+ * Characters that are read: those of the text, those that regular expressions pass over, and those that are searched,
+ * copied or looked at one by one. What an expression does inside a single match is not seen here but proved by
+ * test/expressions.test.ts.
+ */
+function workOf(text: string, run: (text: string) => unknown): number {
+  const { exec } = RegExp.prototype;
+  const { charCodeAt, codePointAt, indexOf, slice } = String.prototype;
+  let work = text.length;
+  RegExp.prototype.exec = function (this: RegExp, searched: string) {
+    const from = this.global || this.sticky ? this.lastIndex : 0;
+    const match = exec.call(this, searched);
+    const end = match === null ? (this.sticky ? from : searched.length) : match.index + match[0].length;
+    work += 1 + Math.max(0, end - from);
+    return match;
+  };
+  String.prototype.charCodeAt = function (this: string, at) {
+    work++;
+    return charCodeAt.call(this, at);
+  };
+  String.prototype.codePointAt = function (this: string, at) {
+    work++;
+    return codePointAt.call(this, at);
+  };
+  String.prototype.indexOf = function (this: string, searched, from = 0) {
+    const found = indexOf.call(this, searched, from);
+    work += 1 + Math.max(0, (found === -1 ? this.length : found) - from);
+    return found;
+  };
+  String.prototype.slice = function (this: string, start, end) {
+    const piece = slice.call(this, start, end);
+    work += piece.length;
+    return piece;
+  };
+  try {
+    run(text);
+  } finally {
+    Object.assign(RegExp.prototype, { exec });
+    Object.assign(String.prototype, { charCodeAt, codePointAt, indexOf, slice });
+  }
+  return work;
 }

@@ -178,7 +178,7 @@ test("patterns that no expression engine of another kind would survive take line
   };
   const { judge } = judgeOf(keywordBlocklist, { patterns });
   for (const unit of ["a", "ab", "a ", "a\n", "az"]) {
-    assert.ok(growth(unit, judge) < 11, `super-linear on ${JSON.stringify(unit)}`);
+    assert.ok(growth(unit, judge) < 6, `super-linear on ${JSON.stringify(unit)}`);
   }
 });
 
@@ -208,6 +208,6 @@ test("a keyword is found across the places where the scan pauses", () => {
 test("time grows with the length of the text and no faster", () => {
   const { judge } = judgeOf(keywordBlocklist, { keywords: ["a a a a b", "aaaaaaaaab", "foo bar", "ab"] });
   for (const unit of ["a ", "a", "foo ", "a   a\t", "foo", "aé", "隼"]) {
-    assert.ok(growth(unit, judge) < 11, `super-linear on ${JSON.stringify(unit)}`);
+    assert.ok(growth(unit, judge) < 6, `super-linear on ${JSON.stringify(unit)}`);
   }
 });
