@@ -34,17 +34,20 @@ export function usageError(io: CliIo, command: string, message: string): number 
 }
 
 export function expectedSubcommand(given: string | undefined, names: readonly string[]): string {
-  const expected = `expected ${names.map((name) => `\`${name}\``).join(", ")}`.replace(
-    /, (?=[^,]*$)/,
-    " or ",
-  );
+  const expected = `expected ${alternatives(names.map((name) => `\`${name}\``))}`;
   return given === undefined
     ? `missing subcommand; ${expected}`
     : `unknown subcommand '${given}'; ${expected}`;
 }
 
 export function expectedValue(flag: string, given: string, values: readonly string[]): string {
-  return `invalid ${flag} '${given}'; expected ${values.join(", ").replace(/, (?=[^,]*$)/, " or ")}`;
+  return `invalid ${flag} '${given}'; expected ${alternatives(values)}`;
+}
+
+/** `a, b or c`. */
+function alternatives(words: readonly string[]): string {
+  const [last = "", ...others] = words.toReversed();
+  return others.length === 0 ? last : `${others.toReversed().join(", ")} or ${last}`;
 }
 
 /** The configuration to work on: the argument, else SLUICE_CONFIG, else gateway.config.yaml. */
