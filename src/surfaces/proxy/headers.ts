@@ -1,19 +1,19 @@
 /**
- * Which headers go through the proxy. Names and values pass as they came, in their order; what belongs to one connection
- * alone, to the gateway, or to the endpoint's own headers does not. Framing is never copied: it is told anew.
+ * Decides which headers pass through the proxy. Names, values and order are kept; hop-by-hop headers, the gateway's, and those
+ * that the endpoint sets are removed. Framing is never copied but set for each connection.
  */
 import type { IncomingMessage } from "node:http";
 import { RATE_HEADER_NAMES } from "../rate-headers.ts";
 
-/** Of one connection alone (RFC 9110, section 7.6.1), and what frames a message on it. */
+/** Hop-by-hop headers (RFC 9110, section 7.6.1) and framing. */
 const HOP_BY_HOP = [
   ...["connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade"],
   ...["proxy-authenticate", "proxy-authorization", "proxy-authentication-info", "http2-settings"],
 ];
 
 /**
- * Not for the upstream: the gateway's own token, its host, and who stands in front of it. A client could write there
- * what it likes, and upstreams that trust the gateway would believe it.
+ * Not passed on: the gateway's token, its host, and forwarding headers. Clients can forge these, and upstreams that trust the
+ * gateway would believe them.
  */
 const NOT_FOR_UPSTREAM = [
   ...["authorization", "host", "content-length", "expect", "via", "max-forwards"],
@@ -21,15 +21,15 @@ const NOT_FOR_UPSTREAM = [
   ...["x-forwarded-port", "x-forwarded-prefix", "x-forwarded-server"],
 ];
 
-/** The console's session: cookies know hosts and no ports, so browsers send it here too. */
+/** The console's session: cookies are not bound to ports, so browsers send it here, too. */
 const CONSOLE_COOKIE = /(?:^|;\s*)sluice_session=[^;]*/g;
 
-/** Browsers send a cookie without a name as its value alone, which may look like any other. */
+/** Browsers send a cookie without a name as its value only, which may look like any other cookie. */
 const SETS_CONSOLE_COOKIE = /^[\s=]*sluice_session\s*(?:[=;]|$)/;
 
 const REQUEST_DROPS: ReadonlySet<string> = new Set([...HOP_BY_HOP, ...NOT_FOR_UPSTREAM]);
 const ANSWER_DROPS: ReadonlySet<string> = new Set(HOP_BY_HOP);
-/** Trailers may not do what must be known before the body (RFC 9110, section 6.5.1). */
+/** Fields that are not allowed in trailers (RFC 9110, section 6.5.1). */
 const TRAILER_DROPS: ReadonlySet<string> = new Set([
   ...REQUEST_DROPS,
   ...["content-encoding", "content-type", "content-range", "cookie", "set-cookie", "cache-control"],
@@ -37,14 +37,14 @@ const TRAILER_DROPS: ReadonlySet<string> = new Set([
 
 const AUTHORIZATION: ReadonlySet<string> = new Set(["authorization"]);
 const NONE: ReadonlySet<string> = new Set();
-/** Without a length these would seem to have a body of unknown length. */
+/** Methods that need a Content-Length of 0 when there is no body. */
 const WITH_BODY: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
-/** How this gateway signs messages that it passes on. */
+/** This gateway's entry in `Via`. */
 const VIA = "1.1 sluice";
 
 export interface AddedHeaders {
-  /** The endpoint's, names and values in turn: they win over the client's. */
+  /** The endpoint's, names and values in turn; they override the client's. */
   readonly headers: readonly string[];
   readonly accessToken: string | undefined;
   readonly upstreamHost: string;
@@ -72,10 +72,10 @@ export function requestHeaders(req: IncomingMessage, added: AddedHeaders): strin
   return [...out, ...requestFraming(req)];
 }
 
-/** RFC 9112, section 6: as the client frames the body, told in this connection's own words. */
+/** Frames the body as the client does (RFC 9112, section 6). */
 function requestFraming({ method = "", headers }: IncomingMessage): string[] {
   const { trailer, te, "content-length": length } = headers;
-  // Asked for on this connection too, since trailers are passed on.
+  // Requested on this connection, too, since trailers are passed on.
   const wants = /(?:^|,)\s*trailers\b/i.test(String(te ?? ""))
     ? ["TE", "trailers", "Connection", "keep-alive, TE"]
     : [];
@@ -88,8 +88,8 @@ function requestFraming({ method = "", headers }: IncomingMessage): string[] {
 }
 
 /**
- * Headers of the answer. `isChunked`: it goes out in chunks, so that trailers may follow. `own`: the gateway's, whose rate
- * limit fields replace the upstream's.
+ * Headers of the response. `isChunked`: trailers may follow. `own`: the gateway's, whose rate limit fields replace the
+ * upstream's.
  */
 export function answerHeaders(answer: IncomingMessage, isChunked: boolean, own: readonly string[]): string[] {
   const isLimited = own.includes("RateLimit");
@@ -99,19 +99,19 @@ export function answerHeaders(answer: IncomingMessage, isChunked: boolean, own: 
   const raw = withoutNames(answer.rawHeaders, ANSWER_DROPS, replaced);
   const out = raw.filter((_, n) => !setsConsoleCookie(raw[n & ~1] ?? "", raw[n | 1] ?? ""));
   for (let n = 0; n < out.length; n += 2) {
-    // The gateway's own stands under that name, in every answer and in the log; the upstream's is kept beside it.
+    // The gateway's request id has that name; the upstream's is renamed.
     if (plainName(out[n] ?? "") === "x-request-id") out[n] = "X-Upstream-Request-Id";
   }
   const { trailer } = answer.headers;
   return isChunked && trailer !== undefined ? [...out, "Trailer", trailer] : out;
 }
 
-/** A proxied upstream may not sign its reader in, or out. */
+/** A proxied upstream must not change the console's session. */
 function setsConsoleCookie(name: string, value: string): boolean {
   return plainName(name) === "set-cookie" && SETS_CONSOLE_COOKIE.test(value);
 }
 
-/** What came behind the body, as pairs. `own`: the endpoint's headers, which no trailer may stand in for. */
+/** The trailers as pairs. `own`: the endpoint's headers, which no trailer may replace. */
 export function trailers(message: IncomingMessage, own: readonly string[] = []): [string, string][] {
   const kept = withoutNames(message.rawTrailers, TRAILER_DROPS, namesOf(own));
   const pairs: [string, string][] = [];
@@ -133,7 +133,7 @@ function withoutNames(
   return kept;
 }
 
-/** To many servers `X_Api_Key` is `X-Api-Key`: a client may not say in one way what it may not in the other. */
+/** Many servers treat `X_Api_Key` as `X-Api-Key`: both are removed alike. */
 function plainName(name: string): string {
   return name.toLowerCase().replaceAll("_", "-");
 }
@@ -146,7 +146,7 @@ function has(flat: readonly string[], name: string): boolean {
   return namesOf(flat).includes(name);
 }
 
-/** Headers that the sender declares to be of this connection alone. */
+/** Headers that `Connection` names. */
 function namedByConnection({ headers }: IncomingMessage): string[] {
   return headers.connection === undefined
     ? []
