@@ -9,9 +9,12 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import promptInjection, {
+import { FIRST_LOOK_BITS, firstLookWindows } from "../plugins/prompt-injection/first-look.ts";
+import {
   BLOCKING_SCORE,
   combinedScore,
+  type Detector,
+  modelLogit,
   ruleWeight,
 } from "../plugins/prompt-injection/index.ts";
 import {
@@ -21,29 +24,40 @@ import {
   readBlocks,
   windowScore,
 } from "../plugins/prompt-injection/model.ts";
+import { foldedText } from "../plugins/text/plain-text.ts";
 import { type LabeledText, ownTexts } from "./injection-texts.ts";
 
 const EPOCHS = 14;
 const LEARNING_RATE = 0.15;
 const L2 = 2e-6;
-/** A false alarm weighs this much more than a miss. */
-const FALSE_ALARM_WEIGHT = 1.5;
+interface TrainingOptions {
+  readonly bits: number;
+  /** A false alarm weighs this much more than a miss. */
+  readonly falseAlarmWeight: number;
+}
+
+const MODEL_TRAINING: TrainingOptions = { bits: BUCKET_BITS, falseAlarmWeight: 1.3 };
+const FIRST_LOOK_TRAINING: TrainingOptions = { bits: FIRST_LOOK_BITS, falseAlarmWeight: 0.5 };
 /** Sources with more texts than this count less for each text, so that no source rules the others. */
 const SOURCE_TEXTS = 300;
+/** What modelLogit answers where the first look sees nothing. */
+const LOGIT_FLOOR = -2.5;
 /** Longer texts are cut: the beginning of a document is like the rest of it. */
 const TEXT_CHARACTERS_MAX = 8000;
+/**
+ * Longer harmless texts are learned from as they are and with so many characters cut off: where windows begin depends on
+ * what stands before, and no alignment may score high. A long text that repeats itself is seen in all of them.
+ */
+const HARMLESS_CUTS = [0, 80];
+const CUT_TEXT_CHARACTERS_MIN = 350;
 
 interface Sample extends LabeledText {
   readonly source: string;
   readonly half: number;
-  /** Buckets of each window. */
+  /** Buckets of each window, as the model and as the first look sees it. */
   readonly windows: readonly Uint32Array[];
+  readonly lookWindows: readonly Uint32Array[];
   readonly ruleWeight: number;
-}
-
-interface Trained {
-  readonly weights: Float32Array;
-  readonly bias: number;
 }
 
 function samplesOf(folders: readonly string[]): Sample[] {
@@ -53,13 +67,16 @@ function samplesOf(folders: readonly string[]): Sample[] {
       .flatMap((name) => labeledTexts(readFileSync(join(folder, name), "utf8"))),
   );
   return [...texts, ...ownTexts()].map((item) => {
-    const text = item.text.slice(0, TEXT_CHARACTERS_MAX);
+    const text = foldedText(item.text.slice(0, TEXT_CHARACTERS_MAX));
+    const isCut = item.label === 0 && text.length > CUT_TEXT_CHARACTERS_MIN;
+    const parts = isCut ? HARMLESS_CUTS.map((cut) => text.slice(cut)) : [text];
     return {
       ...item,
       text,
       source: sourceOf(item.set),
       half: (createHash("sha1").update(text).digest()[0] ?? 0) % 2,
-      windows: windowsOf(text),
+      windows: parts.flatMap(windowsOf),
+      lookWindows: parts.flatMap(firstLookWindows),
       ruleWeight: ruleWeight(text),
     };
   });
@@ -96,18 +113,22 @@ function windowsOf(text: string): Uint32Array[] {
 }
 
 /** Logistic regression with AdaGrad; of a text with several windows the one that scores highest is learned from. */
-function train(samples: readonly Sample[]): Trained {
-  const weights = new Float32Array(1 << BUCKET_BITS);
-  const squares = new Float32Array(1 << BUCKET_BITS).fill(1e-3);
+function train(
+  samples: readonly Sample[],
+  windowsOf: (sample: Sample) => readonly Uint32Array[],
+  { bits, falseAlarmWeight }: TrainingOptions,
+): InjectionModel {
+  const weights = new Float32Array(1 << bits);
+  const squares = new Float32Array(1 << bits).fill(1e-3);
   const perSource = new Map<string, number>();
   for (const { source } of samples) perSource.set(source, (perSource.get(source) ?? 0) + 1);
   let bias = -1;
   const random = seeded(1);
   for (let epoch = 0; epoch < EPOCHS; epoch++) {
     for (const sample of shuffled(samples, random)) {
-      const [window, logit] = strongest(sample.windows, weights, bias);
+      const [window, logit] = strongest(windowsOf(sample), weights, bias);
       const share = Math.min(2, Math.sqrt(SOURCE_TEXTS / (perSource.get(sample.source) ?? 1)));
-      const error = (sigmoid(logit) - sample.label) * (sample.label === 1 ? 1 : FALSE_ALARM_WEIGHT) * share;
+      const error = (sigmoid(logit) - sample.label) * (sample.label === 1 ? 1 : falseAlarmWeight) * share;
       const step = error / Math.sqrt(Math.max(1, window.length));
       for (const bucket of window) {
         const weight = weights[bucket] ?? 0;
@@ -118,7 +139,14 @@ function train(samples: readonly Sample[]): Trained {
       bias -= 0.01 * error;
     }
   }
-  return { weights, bias };
+  return quantized({ weights, bias });
+}
+
+function trainDetector(samples: readonly Sample[]): Detector {
+  return {
+    look: train(samples, ({ lookWindows }) => lookWindows, FIRST_LOOK_TRAINING),
+    model: train(samples, ({ windows }) => windows, MODEL_TRAINING),
+  };
 }
 
 function strongest(
@@ -137,7 +165,13 @@ function strongest(
 }
 
 /** Weights as whole numbers from -127 to 127; the rare larger ones are clipped. */
-function quantized({ weights, bias }: Trained): InjectionModel {
+function quantized({
+  weights,
+  bias,
+}: {
+  readonly weights: Float32Array;
+  readonly bias: number;
+}): InjectionModel {
   const sizes = weights
     .map(Math.abs)
     .filter((size) => size > 0)
@@ -150,26 +184,35 @@ function quantized({ weights, bias }: Trained): InjectionModel {
   return { weights: whole, scale, bias };
 }
 
-class Shares {
-  readonly #rows = new Map<string, { flagged: number; byModel: number; texts: number }>();
+interface Row {
+  readonly shares: number[];
+  texts: number;
+}
 
-  add(sample: Sample, model: Trained): void {
-    const name = `${sample.label === 1 ? "attacks caught" : "false alarms"}: ${sample.source}`;
-    const row = this.#rows.get(name) ?? { flagged: 0, byModel: 0, texts: 0 };
-    const [, logit] = strongest(sample.windows, model.weights, model.bias);
+class Shares {
+  readonly #rows = new Map<string, Row>();
+
+  add({ label, source, text, ruleWeight }: Sample, detector: Detector): void {
+    const name = `${label === 1 ? "attacks caught" : "false alarms"}: ${source}`;
+    const row = this.#rows.get(name) ?? { shares: [0, 0, 0], texts: 0 };
+    const alone = modelLogit(detector, text, 0);
+    const scores = [
+      combinedScore(modelLogit(detector, text, ruleWeight), ruleWeight),
+      combinedScore(alone, 0),
+      // Any text that the first look leaves in doubt.
+      alone > LOGIT_FLOOR ? BLOCKING_SCORE : 0,
+    ];
     row.texts++;
-    if (combinedScore(logit, sample.ruleWeight) >= BLOCKING_SCORE) row.flagged++;
-    if (combinedScore(logit, 0) >= BLOCKING_SCORE) row.byModel++;
+    for (const [n, score] of scores.entries())
+      if (score >= BLOCKING_SCORE) row.shares[n] = (row.shares[n] ?? 0) + 1;
     this.#rows.set(name, row);
   }
 
   print(title: string): void {
-    console.log(`\n${title.padEnd(58)}   with rules   model alone`);
-    for (const [name, { flagged, byModel, texts }] of [...this.#rows].sort(([a], [b]) =>
-      a.localeCompare(b),
-    )) {
-      const share = (count: number): string => `${((100 * count) / texts).toFixed(1)} %`.padStart(12);
-      console.log(`  ${name.padEnd(46)}${String(texts).padStart(6)}${share(flagged)}${share(byModel)}`);
+    console.log(`\n${title.padEnd(58)}   with rules   model alone   looked at`);
+    for (const [name, { shares, texts }] of [...this.#rows].sort(([a], [b]) => a.localeCompare(b))) {
+      const cells = shares.map((count) => `${((100 * count) / texts).toFixed(1)} %`.padStart(12));
+      console.log(`  ${name.padEnd(46)}${String(texts).padStart(6)}${cells.join("")}`);
     }
   }
 }
@@ -190,37 +233,39 @@ function shuffled<T>(items: readonly T[], random: () => number): T[] {
     .map(({ item }) => item);
 }
 
-function write({ weights, scale, bias }: InjectionModel, samples: readonly Sample[]): void {
+function write({ look, model }: Detector, samples: readonly Sample[]): void {
   const sources = [...new Set(samples.map(({ source }) => source))].sort().join(", ");
-  const base64 = Buffer.from(weights.buffer).toString("base64");
   const text = `/**
  * Weights of guardrail \`prompt_injection\`, written by scripts/train-injection.ts: do not edit.
  * Trained on ${samples.length} texts of: ${sources}.
+ * Weights are one signed byte for each bucket, in Base64.
  */
-export const SCALE = ${scale};
-export const BIAS = ${bias};
-/** One signed byte for each bucket, in Base64. */
-export const WEIGHTS =
-  "${base64}";
+export const FIRST_LOOK = ${stored(look)};
+export const MODEL = ${stored(model)};
 `;
   writeFileSync(fileURLToPath(new URL("../plugins/prompt-injection/weights.ts", import.meta.url)), text);
 }
 
-const samples = samplesOf(process.argv.slice(2));
-console.log(`${samples.length} texts, ${promptInjection.name}`);
-
-const leftOut = new Shares();
-for (const source of new Set(samples.map((sample) => sample.source))) {
-  const model = train(samples.filter((sample) => sample.source !== source));
-  for (const sample of samples) if (sample.source === source) leftOut.add(sample, model);
+function stored({ weights, scale, bias }: InjectionModel): string {
+  const base64 = Buffer.from(weights.buffer).toString("base64");
+  return `{\n  scale: ${scale},\n  bias: ${bias},\n  base64:\n    "${base64}",\n}`;
 }
-leftOut.print("each source left out of training");
+
+const samples = samplesOf(process.argv.slice(2));
+console.log(`${samples.length} texts`);
 
 const halves = new Shares();
 for (const half of [0, 1]) {
-  const model = train(samples.filter((sample) => sample.half !== half));
-  for (const sample of samples) if (sample.half === half) halves.add(sample, model);
+  const detector = trainDetector(samples.filter((sample) => sample.half !== half));
+  for (const sample of samples) if (sample.half === half) halves.add(sample, detector);
 }
 halves.print("each half judged by a model trained on the other");
 
-write(quantized(train(samples)), samples);
+write(trainDetector(samples), samples);
+
+const leftOut = new Shares();
+for (const source of new Set(samples.map((sample) => sample.source))) {
+  const detector = trainDetector(samples.filter((sample) => sample.source !== source));
+  for (const sample of samples) if (sample.source === source) leftOut.add(sample, detector);
+}
+leftOut.print("each source left out of training");

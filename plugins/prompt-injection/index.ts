@@ -1,16 +1,17 @@
 /**
  * Guardrail `prompt_injection`: blocks text that tries to take the model over. Two judges are added up: phrases with
- * weights (prompt-injection-rules.ts) and a linear model of how attacks read (injection-model.ts). No network, no
- * language model; linear in the length of the text.
+ * weights (rules.ts) and a linear model of how attacks read (model.ts), which is shown only what a quick first look
+ * (first-look.ts) finds suspicious. No network, no language model; linear in the length of the text.
  */
 import { block, defineGuardrail, reject } from "sluice/plugin";
 import { hiddenTexts } from "../text/encoded-text.ts";
 import { foldedText, isAscii } from "../text/plain-text.ts";
 import { WordGate } from "../text/word-gate.ts";
 import { WordTree } from "../text/word-tree.ts";
+import { type FirstLook, suspiciousRanges } from "./first-look.ts";
 import { type InjectionModel, injectionLogit } from "./model.ts";
 import { type Family, RULES } from "./rules.ts";
-import { BIAS, SCALE, WEIGHTS } from "./weights.ts";
+import { FIRST_LOOK, MODEL } from "./weights.ts";
 
 interface Options {
   readonly threshold?: number;
@@ -58,6 +59,8 @@ export default defineGuardrail<Options>({
   },
   examples: [{}, { threshold: 1.5 }],
   setup({ threshold = BLOCKING_SCORE }) {
+    // Here rather than in the first call, which would wait for it.
+    prepared();
     return {
       window: REACH_CHARACTERS,
       joinsTexts: true,
@@ -93,25 +96,65 @@ export function combinedScore(logit: number, weight: number): number {
   return BLOCKING_SCORE + (Math.max(logit, LOGIT_FLOOR) + rules - BLOCKING_LOGIT) / LOGIT_PER_RULE_WEIGHT;
 }
 
-/** The largest weight of rules that hold close together. */
-export function ruleWeight(text: string): number {
-  return (signFinder ??= compileRules())(foldedText(text)).weight;
+/** The largest weight of rules that hold close together in a folded text. */
+export function ruleWeight(folded: string): number {
+  return prepared().findSigns(folded).weight;
+}
+
+/** Letters of other scripts than Latin: their words may have no blanks between them. */
+const OTHER_SCRIPTS = /[\u0370-\u1dff\u2c00-\ud7ff\uf900-\uffdc]/;
+/** Score of the first look from which on the model is asked: of unseen attacks that it finds, one of 100 scores less. */
+const FIRST_LOOK_SCORE_MIN = -1.5;
+
+/** Log-odds by the model, which is shown no more of a folded text than the first look and the rules leave in doubt. */
+export function modelLogit(
+  { look, model }: Detector,
+  folded: string,
+  weight: number,
+  threshold = BLOCKING_SCORE,
+): number {
+  if (weight > 0 || (!isAscii(folded) && OTHER_SCRIPTS.test(folded))) return injectionLogit(model, folded);
+  const scoreMin = FIRST_LOOK_SCORE_MIN + LOGIT_PER_RULE_WEIGHT * Math.min(0, threshold - BLOCKING_SCORE);
+  let logit = LOGIT_FLOOR;
+  for (const { from, to } of suspiciousRanges(look, folded, scoreMin))
+    logit = Math.max(logit, injectionLogit(model, folded.slice(from, to)));
+  return logit;
+}
+
+export interface Detector {
+  readonly look: FirstLook;
+  readonly model: InjectionModel;
 }
 
 /** What the text is blocked for; undefined when it passes. */
 function judged(text: string, threshold: number): readonly string[] | undefined {
-  const signs = (signFinder ??= compileRules())(foldedText(text));
-  const logit = injectionLogit((model ??= loadModel()), text);
+  const folded = foldedText(text);
+  const { findSigns, detector } = prepared();
+  const signs = findSigns(folded);
+  const logit = modelLogit(detector, folded, signs.weight, threshold);
   // Sums of tenths are not exact in binary.
   if (combinedScore(logit, signs.weight) < threshold - 1e-9) return undefined;
   return signs.families.size > 0 ? [...signs.families] : [BY_MODEL];
 }
 
-let model: InjectionModel | undefined;
+interface Judges {
+  readonly findSigns: SignFinder;
+  readonly detector: Detector;
+}
 
-function loadModel(): InjectionModel {
-  const bytes = Buffer.from(WEIGHTS, "base64");
-  return { weights: new Int8Array(bytes.buffer, bytes.byteOffset, bytes.length), scale: SCALE, bias: BIAS };
+/** Holds nothing of any call: all instances share it. */
+let judges: Judges | undefined;
+
+function prepared(): Judges {
+  return (judges ??= {
+    findSigns: compileRules(),
+    detector: { look: withBytes(FIRST_LOOK), model: withBytes(MODEL) },
+  });
+}
+
+function withBytes(stored: typeof MODEL): InjectionModel {
+  const { buffer, byteOffset, length } = Buffer.from(stored.base64, "base64");
+  return { scale: stored.scale, bias: stored.bias, weights: new Int8Array(buffer, byteOffset, length) };
 }
 
 /** The strongest signs of a text that stand within reach of each other. */
@@ -124,15 +167,14 @@ type SignFinder = (text: string) => Found;
 
 const NOTHING: Found = { weight: 0, families: new Set() };
 
-/** Holds nothing of any call: all instances share it. */
-let signFinder: SignFinder | undefined;
-
 function compileRules(): SignFinder {
   const stepsOf = stepsByHead();
   const heads = [...stepsOf.keys()];
   const tree = new WordTree(stepsOf);
   const asciiGate = new WordGate(heads.filter(isAscii), false);
   let gate: WordGate | undefined;
+  // Needed for text beyond ASCII only, and too long a work to do all at once while the gateway starts.
+  setImmediate(() => (gate ??= new WordGate(heads, false))).unref();
 
   return (text) => {
     let signs: Signs | undefined;

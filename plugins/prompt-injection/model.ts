@@ -2,7 +2,7 @@
  * A linear model of what prompt injections read like: weights of hashed character n-grams, words and word pairs, added
  * up over a sliding window. Training (scripts/train-injection.ts) and judging read a text through this one file.
  */
-import { isAscii, plainText } from "../text/plain-text.ts";
+import { isAscii } from "../text/plain-text.ts";
 
 /** Buckets that features are hashed into, as a power of two. */
 export const BUCKET_BITS = 17;
@@ -54,8 +54,6 @@ function marked(symbol: number): number {
   const isOfWord = (symbol > 0 && symbol <= APOSTROPHE) || symbol >= OTHER_SCRIPTS;
   return isOfWord ? symbol | -0x8000 : symbol;
 }
-/** Whether the segment has letters of other scripts than Latin. */
-let hasOtherScripts = false;
 
 /** Characters are copied out of the text first: reading them from there is faster than from the string. */
 const copy = Buffer.alloc(2 * (SEGMENT_CHARACTERS + 1));
@@ -74,7 +72,7 @@ export interface Block {
   readonly wordsTo: number;
 }
 
-/** Calls `visit` for each block of each segment; `isFirst`: no block of its segment comes before it. */
+/** Calls `visit` for each block of each segment of a folded text; `isFirst`: no block of its segment comes before it. */
 export function readBlocks(text: string, visit: (block: Block, isFirst: boolean) => void): void {
   readSegments(text, (count) => {
     for (let block = 0; block * BLOCK_SYMBOLS < count; block++) {
@@ -88,11 +86,10 @@ export function readBlocks(text: string, visit: (block: Block, isFirst: boolean)
 
 /** Fills the buffers from one segment after another; `visit` gets the number of symbols, at least 1. */
 function readSegments(text: string, visit: (count: number) => void): void {
-  const plain = plainText(text);
-  if (plain.length <= SEGMENT_CHARACTERS) return visit(readSegment(plain));
+  if (text.length <= SEGMENT_CHARACTERS) return visit(readSegment(text));
   const step = SEGMENT_CHARACTERS - OVERLAP_CHARACTERS;
-  for (let from = 0; from === 0 || from + OVERLAP_CHARACTERS < plain.length; from += step) {
-    visit(readSegment(plain.slice(from, from + SEGMENT_CHARACTERS)));
+  for (let from = 0; from === 0 || from + OVERLAP_CHARACTERS < text.length; from += step) {
+    visit(readSegment(text.slice(from, from + SEGMENT_CHARACTERS)));
   }
 }
 
@@ -100,18 +97,12 @@ function readSegment(text: string): number {
   const { length } = text;
   if (isAscii(text)) {
     byteCopy.write(text, "latin1");
-    hasOtherScripts = false;
     // A blank after the end closes the last word.
     bytes[length] = 32;
     return readSymbols(length, asciiSymbols);
   }
   copy.write(text, "utf16le");
-  hasOtherScripts = false;
-  for (let i = 0; i < length; i++) {
-    const symbol = symbolOf(codes[i] ?? 0);
-    if (symbol >= OTHER_SCRIPTS) hasOtherScripts = true;
-    bytes[i] = symbol;
-  }
+  for (let i = 0; i < length; i++) bytes[i] = symbolOf(codes[i] ?? 0);
   bytes[length] = 0;
   return readSymbols(length, sameSymbols);
 }
@@ -193,55 +184,31 @@ export interface InjectionModel {
   readonly bias: number;
 }
 
-/**
- * N-grams are looked at only in windows whose words score at least this, or that hold other scripts than Latin,
- * some of which have no blanks between words. They are most of the work; of 3,500 attacks that the model finds none has fewer points by its words,
- * of harmless windows three of four have.
- */
-const WORD_SCORE_MIN = -0.75;
-
-/** Log-odds that the most suspicious window of the text, a block and the one before it, is an injection. */
+/** Log-odds that the most suspicious window of a folded text, a block and the one before it, is an injection. */
 export function injectionLogit(model: InjectionModel, text: string): number {
-  let best = LOGIT_UNSEEN;
+  let best = Number.NEGATIVE_INFINITY;
   readSegments(text, (count) => {
     best = Math.max(best, segmentLogit(model, count));
   });
   return best;
 }
 
-/** Of a text in which no window was looked at closely. */
-const LOGIT_UNSEEN = -5;
-
-/** The same of the segment in the buffers, which has `count` symbols. Without an object for each block: it is run for every call. */
+/** The same of the segment in the buffers, which has `count` symbols. */
 function segmentLogit({ weights, scale, bias }: InjectionModel, count: number): number {
-  let best = LOGIT_UNSEEN;
-  /** Where the block before begins, in symbols and in words. */
-  let before = 0;
-  let wordsBefore = 0;
+  let best = Number.NEGATIVE_INFINITY;
   let wordsFrom = 0;
-  let wordSumBefore = 0;
-  /** Of the n-grams of the block before; NaN: they were not looked at. */
-  let gramSumBefore = 0;
+  /** Sum of the weights and number of the features of the block before. */
+  let sumBefore = 0;
+  let featuresBefore = 0;
   for (let from = 0; from < count; from += BLOCK_SYMBOLS) {
     const to = Math.min(count, from + BLOCK_SYMBOLS);
     const wordsTo = wordEnds[from / BLOCK_SYMBOLS] ?? 0;
-    const words = wordSum(wordsFrom, wordsTo, weights);
-    const both = words + wordSumBefore;
-    const features = to - before + wordsTo - wordsBefore;
-    let grams = Number.NaN;
-    if (
-      (both * scale) / Math.sqrt(features) >= WORD_SCORE_MIN ||
-      (hasOtherScripts && isOfOtherScripts(before, to))
-    ) {
-      grams = gramSum(from, to, weights);
-      if (Number.isNaN(gramSumBefore)) gramSumBefore = gramSum(before, from, weights);
-      best = Math.max(best, windowScore(bias, (both + grams + gramSumBefore) * scale, features));
-    }
-    before = from;
-    wordsBefore = wordsFrom;
+    const sum = wordSum(wordsFrom, wordsTo, weights) + gramSum(from, to, weights);
+    const features = to - from + wordsTo - wordsFrom;
+    best = Math.max(best, windowScore(bias, (sum + sumBefore) * scale, features + featuresBefore));
     wordsFrom = wordsTo;
-    wordSumBefore = words;
-    gramSumBefore = grams;
+    sumBefore = sum;
+    featuresBefore = features;
   }
   return best;
 }
@@ -262,12 +229,6 @@ function gramSum(from: number, to: number, weights: Int8Array): number {
     sum = (sum + (weights[bucketOf(gram)] ?? 0)) | 0;
   }
   return sum;
-}
-
-/** Whether any symbol of the range is a letter of another script. */
-function isOfOtherScripts(from: number, to: number): boolean {
-  for (let i = HISTORY + from; i < HISTORY + to; i++) if ((symbols[i] ?? 0) >= OTHER_SCRIPTS) return true;
-  return false;
 }
 
 function symbolOf(code: number): number {

@@ -91,6 +91,32 @@ export class WordGate {
   }
 }
 
+/** A part of a text: where its words begin, counted from `base`. Valid until another text is read. */
+export interface WordStarts {
+  readonly base: number;
+  readonly starts: Uint16Array;
+  readonly count: number;
+}
+
+/** Calls `visit` for each part of a text. What a gate has just scanned is not read again. */
+export function readWordStarts(text: string, visit: (part: WordStarts) => void): void {
+  for (let base = 0; base < text.length; base += CHUNK_CHARACTERS) {
+    read(text, base);
+    visit({ base, starts, count: startCount });
+  }
+}
+
+/** Hash of the six letters from `at` on, in any case. A word that mixes digits and letters is hashed as nothing but that. */
+export function firstLettersHash(at: number): number {
+  const four = letterView.getUint32(at, true);
+  const two = letterView.getUint16(at + 4, true) & 0x1f1f;
+  const digits = ~(four >> 6) & (four >> 5) & (four >> 4) & 0x010101;
+  if ((digits & (four >> 14)) !== 0) return MIXED_WORD;
+  return Math.imul((four & 0x1f1f1f1f) ^ Math.imul(two, 0x85ebca6b), 0x9e3779b1);
+}
+
+const MIXED_WORD = 0x5bd1e995;
+
 /** Reads the chunk of a text that begins at `base`, unless it was read last. */
 function read(text: string, base: number): void {
   const chunk = text.length <= READ_CHARACTERS ? text : text.slice(base, base + READ_CHARACTERS);

@@ -1,9 +1,10 @@
 /** prompt_injection: attacks of each family, harmless texts that sound like them, and the limits of its work. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { message } from "../../bench/texts.ts";
 import promptInjection from "../../plugins/prompt-injection/index.ts";
 import { RULES } from "../../plugins/prompt-injection/rules.ts";
-import { WEIGHTS } from "../../plugins/prompt-injection/weights.ts";
+import { FIRST_LOOK, MODEL } from "../../plugins/prompt-injection/weights.ts";
 import { foldedText } from "../../plugins/text/plain-text.ts";
 import { growth, judgeOf } from "./guardrail-kit.ts";
 
@@ -169,8 +170,43 @@ test("most attacks that no rule names are blocked by how they read, and none of 
   for (const text of UNSEEN_HARMLESS) assert.equal(judge(text), undefined, text);
 });
 
-test("the model is at most 300 KB", () => {
-  assert.ok(Buffer.from(WEIGHTS, "base64").length <= 300 * 1024);
+/** Written for this test and never trained on. */
+const SUPPORT_MAILS = [
+  message(944),
+  "Dear shop, three weeks ago my wife and I chose a piano stool on your pages and paid 129.00 by bank transfer. Since " +
+    "then we have had one mail ('your item is being packed') and silence. The lady on the phone could see the payment " +
+    "but not the stool, and she asked us to ring again on Thursday; on Thursday the office was closed. Is it lost? We do " +
+    "not mind waiting, but please tell us what is going on, and whether the 8.50 for packing can be taken off. ",
+  "RE: Ticket 4402 > Could you tell us the serial number? > Kind regards, Workshop. It is SN-77120-C, on the back of the " +
+    "fridge. By the way, the light inside flickers as well & the left drawer is stuck. You wrote that somebody would be " +
+    "here before noon @ Wednesday; it is now Friday. Please give me a date that holds, or take the thing back. ",
+  "Guten Tag, seit dem Umzug vor zwei Wochen warte ich auf meinen Schreibtisch (Auftrag 55-218). Der Fahrer hat angeblich " +
+    "geklingelt, wir waren aber den ganzen Tag zu Hause. Bitte sagen Sie mir, wo er jetzt steht und ob ich ihn selbst " +
+    "abholen kann. Die 35 Euro für den Aufbau hätte ich dann gern zurück. ",
+];
+
+for (const characters of [1024, 5 * 1024, 20 * 1024]) {
+  test(`mails to customer support pass, repeated to ${characters} characters`, () => {
+    for (const mail of SUPPORT_MAILS) {
+      const text = mail.repeat(Math.ceil(characters / mail.length)).slice(0, characters);
+      assert.equal(judge(text), undefined, `${mail.slice(0, 40)} -> ${judge(text)?.reason}`);
+    }
+  });
+}
+
+test("attacks that no rule names are blocked wherever they stand in a long harmless text", () => {
+  const attack = UNSEEN_ATTACKS.slice(0, 2).join(" ");
+  const mail = SUPPORT_MAILS[1] ?? "";
+  for (const before of [0, 40, 100, 150, 170, 250, 320, 3000, 32_700, 33_000]) {
+    const text = `${mail.repeat(100).slice(0, before)}\n${attack}\n${mail}`;
+    assert.notEqual(judge(text), undefined, `${before} characters before it`);
+  }
+});
+
+test("the models are at most 300 KB", () => {
+  const bytes = [FIRST_LOOK, MODEL].map(({ base64 }) => Buffer.from(base64, "base64").length);
+  assert.ok(bytes.every((count) => count > 1000));
+  assert.ok(bytes.reduce((sum, count) => sum + count) <= 300 * 1024, String(bytes));
 });
 
 test("the reason names families and holds none of the text", () => {
