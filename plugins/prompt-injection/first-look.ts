@@ -2,7 +2,7 @@
  * The first look at a text of guardrail `prompt_injection`: weights of how its words begin, added up over a sliding
  * window. It is quick, and tells where the model has to look; of harmless texts that is nearly nowhere.
  */
-import { firstLettersHash, readWordStarts } from "../text/word-gate.ts";
+import { CHUNK_CHARACTERS, firstLettersHash, readWordStarts, wordStarts } from "../text/word-gate.ts";
 
 /** Buckets that words are hashed into, as a power of two: few enough to stay in the processor's cache. */
 export const FIRST_LOOK_BITS = 13;
@@ -25,52 +25,61 @@ export interface Range {
   to: number;
 }
 
-const NONE: readonly Range[] = [];
+/** Never changed: withWindow makes a new list for the first range. */
+const NONE: Range[] = [];
 
 /** Parts of a folded text whose windows score at least `scoreMin`; neighboring ones are merged. */
 export function suspiciousRanges(look: FirstLook, text: string, scoreMin: number): readonly Range[] {
-  const { weights, scale } = look;
-  const sumMin = (scoreMin - look.bias) / scale;
-  let ranges: Range[] | undefined;
+  const { weights } = look;
+  const starts = wordStarts;
+  const sumMin = (scoreMin - look.bias) / look.scale;
+  let ranges: Range[] = NONE;
   let blockEnd = BLOCK_CHARACTERS;
   let sum = 0;
   let words = 0;
   let sumBefore = 0;
   let wordsBefore = 0;
-  const closeBlock = (): void => {
-    if (sum + sumBefore >= sumMin * Math.sqrt(words + wordsBefore)) {
-      const from = Math.max(0, blockEnd - 2 * BLOCK_CHARACTERS - MARGIN_CHARACTERS);
-      const to = Math.min(text.length, blockEnd + MARGIN_CHARACTERS);
-      const last = ranges?.at(-1);
-      if (last !== undefined && last.to >= from) last.to = to;
-      else (ranges ??= []).push({ from, to });
-    }
-    sumBefore = sum;
-    wordsBefore = words;
-    sum = 0;
-    words = 0;
-    blockEnd += BLOCK_CHARACTERS;
-  };
-  readWordStarts(text, ({ base, starts, count }) => {
+  for (let base = 0; base < text.length; base += CHUNK_CHARACTERS) {
+    const count = readWordStarts(text, base);
     for (let n = 0; n < count; n++) {
       const at = starts[n] ?? 0;
-      while (base + at >= blockEnd) closeBlock();
-      sum = (sum + (weights[firstLettersHash(at) >>> (32 - FIRST_LOOK_BITS)] ?? 0)) | 0;
+      for (; base + at >= blockEnd; blockEnd += BLOCK_CHARACTERS) {
+        if (sum + sumBefore >= sumMin * Math.sqrt(words + wordsBefore))
+          ranges = withWindow(ranges, blockEnd, text.length);
+        sumBefore = sum;
+        wordsBefore = words;
+        sum = 0;
+        words = 0;
+      }
+      sum = (sum + (weights[bucketAt(at)] ?? 0)) | 0;
       words++;
     }
-  });
-  closeBlock();
-  return ranges ?? NONE;
+  }
+  const isSuspicious = sum + sumBefore >= sumMin * Math.sqrt(words + wordsBefore);
+  return isSuspicious ? withWindow(ranges, blockEnd, text.length) : ranges;
+}
+
+/** The ranges and the window whose last block ends there. */
+function withWindow(ranges: Range[], blockEnd: number, length: number): Range[] {
+  const from = Math.max(0, blockEnd - 2 * BLOCK_CHARACTERS - MARGIN_CHARACTERS);
+  const to = Math.min(length, blockEnd + MARGIN_CHARACTERS);
+  const last = ranges.at(-1);
+  if (last === undefined || last.to < from) return [...ranges, { from, to }];
+  last.to = to;
+  return ranges;
+}
+
+function bucketAt(at: number): number {
+  return firstLettersHash(at) >>> (32 - FIRST_LOOK_BITS);
 }
 
 /** Buckets of each window of a folded text, for training. */
 export function firstLookWindows(text: string): Uint32Array[] {
   const blocks: number[][] = Array.from({ length: Math.ceil(text.length / BLOCK_CHARACTERS) }, () => []);
-  readWordStarts(text, ({ base, starts, count }) => {
-    for (const at of starts.subarray(0, count))
-      blocks[Math.floor((base + at) / BLOCK_CHARACTERS)]?.push(
-        firstLettersHash(at) >>> (32 - FIRST_LOOK_BITS),
-      );
-  });
+  for (let base = 0; base < text.length; base += CHUNK_CHARACTERS) {
+    const count = readWordStarts(text, base);
+    for (const at of wordStarts.subarray(0, count))
+      blocks[Math.floor((base + at) / BLOCK_CHARACTERS)]?.push(bucketAt(at));
+  }
   return blocks.map((block, n) => Uint32Array.from([...(blocks[n - 1] ?? []), ...block]));
 }

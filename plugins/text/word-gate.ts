@@ -16,7 +16,7 @@ const SHORT_WORD = 1;
 const LONG_WORD = 2;
 
 /** Characters looked at in one go. Reading them from memory is four times faster than from the string. */
-const CHUNK_CHARACTERS = 32_768;
+export const CHUNK_CHARACTERS = 32_768;
 /** Read in one go: some characters of the next chunk too, so that a key is whole. */
 const READ_CHARACTERS = CHUNK_CHARACTERS + KEY_LETTERS;
 
@@ -91,19 +91,13 @@ export class WordGate {
   }
 }
 
-/** A part of a text: where its words begin, counted from `base`. Valid until another text is read. */
-export interface WordStarts {
-  readonly base: number;
-  readonly starts: Uint16Array;
-  readonly count: number;
-}
+/** Where the words of the part of a text that was read last begin, counted from its base. */
+export const wordStarts: Uint16Array = starts;
 
-/** Calls `visit` for each part of a text. What a gate has just scanned is not read again. */
-export function readWordStarts(text: string, visit: (part: WordStarts) => void): void {
-  for (let base = 0; base < text.length; base += CHUNK_CHARACTERS) {
-    read(text, base);
-    visit({ base, starts, count: startCount });
-  }
+/** Reads the part of a text from `base` on, a multiple of CHUNK_CHARACTERS; the number of its words. */
+export function readWordStarts(text: string, base: number): number {
+  read(text, base);
+  return startCount;
 }
 
 /** Hash of the six letters from `at` on, in any case. A word that mixes digits and letters is hashed as nothing but that. */
