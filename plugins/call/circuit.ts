@@ -1,5 +1,5 @@
 /**
- * Circuit breakers, one for each model of each credential: a target that keeps failing is left alone for a while, so
+ * Circuit breakers, one for each model of each credential: a target that keeps failing is skipped for a while, so
  * that calls with another entry do not wait for it (CONTRACT section 5). Knows targets and time, nothing of calls.
  */
 import type { Clock, Host, Logger, MetricFamily, Target } from "sluice/plugin";
@@ -36,7 +36,7 @@ export class Circuits {
   constructor({ clock, log, metrics }: Pick<Host, "clock" | "log" | "metrics">) {
     this.#clock = clock;
     this.#log = log;
-    this.#open = metrics.gauge("sluice_circuit_open", "1 while a target is left out", [
+    this.#open = metrics.gauge("sluice_circuit_open", "1 while a target is skipped", [
       "provider",
       "model",
       "credential",

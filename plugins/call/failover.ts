@@ -10,10 +10,10 @@ import { failure } from "sluice/provider";
 import type { CoreExchange } from "../../src/plugin/exchange.ts";
 import type { Circuits } from "./circuit.ts";
 
-/** What an attempt is that nobody waited for to end. */
-const GIVEN_UP = "cancelled";
-/** What an attempt is that was not made: the target has failed too often just now. */
-const LEFT_OUT = "skipped: circuit open";
+/** Outcome of an attempt whose call was cancelled. */
+const CANCELLED = "cancelled";
+/** Outcome of a target that was not called because its circuit is open. */
+const SKIPPED = "skipped: circuit open";
 
 /** An inactive credential counts as a failed try (CONTRACT section 5). */
 export const INACTIVE = failure({
@@ -23,7 +23,7 @@ export const INACTIVE = failure({
   accepted: false,
 });
 
-/** An attempt is filed when it starts, so that a call given up meanwhile shows it too. */
+/** An attempt is filed when it starts, so that a call cancelled meanwhile lists it too. */
 type Attempt = Exchange["attempts"][number];
 type OpenAttempt = { -readonly [Key in keyof Attempt]: Attempt[Key] };
 
@@ -101,7 +101,7 @@ export class FailoverSequence {
       if (!target?.enabled) continue;
       this.#file(target);
       if (this.#circuits.admits(target, this) || !this.#hasNext()) return target;
-      this.#close(LEFT_OUT, undefined);
+      this.#close(SKIPPED, undefined);
     }
     return undefined;
   }
@@ -126,10 +126,10 @@ export class FailoverSequence {
     this.#close("ok", 200);
   }
 
-  /** The call was given up. `accepted`: the target had begun to answer. */
-  giveUp(target: Target, accepted: boolean): void {
+  /** The call was cancelled. `accepted`: the target had begun to answer. */
+  cancel(target: Target, accepted: boolean): void {
     this.#circuits.abandoned(target, this);
-    this.#close(GIVEN_UP, accepted ? 200 : undefined);
+    this.#close(CANCELLED, accepted ? 200 : undefined);
   }
 
   /** undefined: go on with the next target. */
@@ -224,7 +224,7 @@ export class FailoverSequence {
       provider,
       model,
       credential,
-      outcome: GIVEN_UP,
+      outcome: CANCELLED,
       status: undefined,
       startedAtMs: clock.nowMs(),
       durationMs: 0,

@@ -29,8 +29,8 @@ export const call = definePlugin<object>({
         }
         const able = x.options === undefined ? targets : ableOf(x, targets);
         if (isGatewayError(able)) return able;
-        const tries = new FailoverSequence(host, circuits, x, able);
-        return x.stream ? streamed(tries) : whole(tries);
+        const sequence = new FailoverSequence(host, circuits, x, able);
+        return x.stream ? streamed(sequence) : whole(sequence);
       },
     };
   },
@@ -38,7 +38,7 @@ export const call = definePlugin<object>({
 
 export default call;
 
-/** The targets that have a word for all that the call asks for; where none has, the first is named. */
+/** The targets that support every requested field; if there is none, the refusal names the first target. */
 function ableOf(x: Exchange, targets: readonly Target[]): readonly Target[] | GatewayError {
   const fields = targets.map((target) => {
     const request = requestOf(x, target);
@@ -53,26 +53,27 @@ function ableOf(x: Exchange, targets: readonly Target[]): readonly Target[] | Ga
   return reject("unsupported_field", { field: fields[at] ?? "", provider: targets[at]?.label ?? "" });
 }
 
-/** Asks for a whole answer. Synchronous as long as the providers are. */
-function whole(tries: FailoverSequence): MaybePromise<Answer> {
-  for (let target = tries.next(); target !== undefined; target = tries.next()) {
+/** Requests a whole answer. Synchronous as long as the providers are. */
+function whole(sequence: FailoverSequence): MaybePromise<Answer> {
+  for (let target = sequence.next(); target !== undefined; target = sequence.next()) {
     const asked = target;
-    const settled = asked.active ? asked.client.complete(tries.request(asked), tries.x) : INACTIVE;
-    if (isPromise(settled)) return settled.then((result) => judge(tries, asked, result) ?? whole(tries));
-    const answer = judge(tries, asked, settled);
+    const settled = asked.active ? asked.client.complete(sequence.request(asked), sequence.x) : INACTIVE;
+    if (isPromise(settled))
+      return settled.then((result) => judge(sequence, asked, result) ?? whole(sequence));
+    const answer = judge(sequence, asked, settled);
     if (answer !== undefined) return answer;
   }
   return reject("internal", {});
 }
 
 function judge(
-  tries: FailoverSequence,
+  sequence: FailoverSequence,
   target: Target,
   result: ChatResult | ProviderFailure,
 ): Answer | undefined {
-  if (isFailure(result)) return tries.fail(target, result, true);
-  tries.succeed(target);
+  if (isFailure(result)) return sequence.fail(target, result, true);
+  sequence.succeed(target);
   return result.id !== "" && result.model !== ""
     ? result
-    : { ...result, ...tries.named(result.id, result.model) };
+    : { ...result, ...sequence.named(result.id, result.model) };
 }

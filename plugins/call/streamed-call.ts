@@ -15,12 +15,12 @@ import type { ProviderFailure, ProviderSink, StreamControl } from "sluice/provid
 import { type FailoverSequence, INACTIVE } from "./failover.ts";
 
 /**
- * Asks for a stream; answers when its first content has come, at once if it comes at once. A call given up before
- * that gets no answer: nobody waits for one.
+ * Asks for a stream; answers when its first content has come, at once if it comes at once. A call cancelled before
+ * that gets no answer.
  */
-export function streamed(tries: FailoverSequence): MaybePromise<Answer> {
-  const opening = new PendingStream(tries);
-  tries.x.onCancel(() => opening.giveUp());
+export function streamed(sequence: FailoverSequence): MaybePromise<Answer> {
+  const opening = new PendingStream(sequence);
+  sequence.x.onCancel(() => opening.cancel());
   opening.tryNext();
   return opening.answer ?? new Promise((resolve) => (opening.settle = resolve));
 }
@@ -29,23 +29,23 @@ export function streamed(tries: FailoverSequence): MaybePromise<Answer> {
 class PendingStream {
   answer: Answer | undefined;
   settle: ((answer: Answer) => void) | undefined;
-  readonly #tries: FailoverSequence;
+  readonly #sequence: FailoverSequence;
   #current: TargetStream | undefined;
 
-  constructor(tries: FailoverSequence) {
-    this.#tries = tries;
+  constructor(sequence: FailoverSequence) {
+    this.#sequence = sequence;
   }
 
   tryNext(): void {
-    const target = this.#tries.next();
+    const target = this.#sequence.next();
     if (target === undefined) return;
-    const stream = new TargetStream(this.#tries, target, this);
+    const stream = new TargetStream(this.#sequence, target, this);
     this.#current = stream;
     if (target.active) stream.start();
     else stream.fail(INACTIVE);
   }
 
-  giveUp(): void {
+  cancel(): void {
     this.#current?.cancel();
   }
 
@@ -64,7 +64,7 @@ class TargetStream implements ProviderSink, AnswerStream {
   readonly provider: string;
   id = "";
   model = "";
-  readonly #tries: FailoverSequence;
+  readonly #sequence: FailoverSequence;
   readonly #target: Target;
   #opening: PendingStream | undefined;
   #control: StreamControl | undefined;
@@ -74,21 +74,21 @@ class TargetStream implements ProviderSink, AnswerStream {
   #ended: "end" | GatewayError | undefined;
   #over = false;
 
-  constructor(tries: FailoverSequence, target: Target, opening: PendingStream) {
-    this.#tries = tries;
+  constructor(sequence: FailoverSequence, target: Target, opening: PendingStream) {
+    this.#sequence = sequence;
     this.#target = target;
     this.#opening = opening;
     this.provider = target.provider;
   }
 
   start(): void {
-    const control = this.#target.client.stream(this.#tries.request(this.#target), this.#tries.x, this);
+    const control = this.#target.client.stream(this.#sequence.request(this.#target), this.#sequence.x, this);
     this.#control = control;
     if (this.#over) control.cancel();
   }
 
   begin(id: string, model: string): void {
-    const named = this.#tries.named(id, model);
+    const named = this.#sequence.named(id, model);
     this.id = named.id;
     this.model = named.model;
   }
@@ -101,7 +101,7 @@ class TargetStream implements ProviderSink, AnswerStream {
   end(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#tries.succeed(this.#target);
+    this.#sequence.succeed(this.#target);
     if (this.id === "") this.begin("", "");
     if (this.#sink === undefined) {
       this.#ended = "end";
@@ -112,7 +112,7 @@ class TargetStream implements ProviderSink, AnswerStream {
   fail(failed: ProviderFailure): void {
     if (this.#over) return;
     this.#over = true;
-    const refusal = this.#tries.fail(this.#target, failed, this.#opening !== undefined);
+    const refusal = this.#sequence.fail(this.#target, failed, this.#opening !== undefined);
     const opening = this.#opening;
     this.#opening = undefined;
     if (refusal === undefined) opening?.tryNext();
@@ -147,7 +147,7 @@ class TargetStream implements ProviderSink, AnswerStream {
     this.#ended = undefined;
     if (this.#over) return;
     this.#over = true;
-    this.#tries.giveUp(this.#target, accepted);
+    this.#sequence.cancel(this.#target, accepted);
     this.#control?.cancel();
   }
 
@@ -161,8 +161,8 @@ class TargetStream implements ProviderSink, AnswerStream {
     const opening = this.#opening;
     this.#opening = undefined;
     if (opening === undefined) return;
-    this.#tries.begin(this.#target);
-    this.#tries.x.onCancel(undefined);
+    this.#sequence.begin(this.#target);
+    this.#sequence.x.onCancel(undefined);
     opening.done(this);
   }
 }

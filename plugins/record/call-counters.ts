@@ -67,10 +67,10 @@ function familiesOf(metrics: Host["metrics"]): Readonly<Record<Family, MetricFam
     ),
     attempts: metrics.counter(
       "sluice_provider_attempts_total",
-      "Tries of targets: ok, failed, cancelled by the client, or skipped while their circuit is open",
+      "Attempts to call targets: ok, failed, cancelled by the client, or skipped while their circuit is open",
       ["provider", "model", "outcome"],
     ),
-    verdicts: metrics.counter("sluice_guardrail_verdicts_total", "What guardrails said of texts", [
+    verdicts: metrics.counter("sluice_guardrail_verdicts_total", "Guardrail verdicts", [
       "guardrail",
       "side",
       "verdict",
