@@ -1,12 +1,9 @@
 /** What the client on undici adds: forward proxies, client certificates and HTTP/2, against real servers. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import http from "node:http";
 import { createSecureServer, type ServerHttp2Session } from "node:http2";
 import https from "node:https";
-import { connect, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -18,6 +15,7 @@ import type { HttpClient } from "../../src/net/http-client.ts";
 import { createRequestClient, type RequestClientOptions } from "../../src/net/request.ts";
 import { fakeUpstream, jsonAnswer } from "../../src/testing/fake-upstream.ts";
 import { verifies } from "../spec/verifies.ts";
+import { forwardProxy, listen, type Way } from "./forward-proxy.ts";
 import { ask } from "./http1/asking.ts";
 
 const fixture = (name: string): string =>
@@ -34,50 +32,6 @@ function clientOf(t: TestContext, options: Partial<RequestClientOptions>): HttpC
   });
   t.after(() => client.close());
   return client;
-}
-
-async function listen(t: TestContext, server: Server): Promise<number> {
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => void sockets.add(socket));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  t.after(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const address = server.address();
-  assert.ok(typeof address === "object" && address !== null);
-  return address.port;
-}
-
-interface ForwardProxy {
-  readonly url: string;
-  /** What tunnels were requested to, with the credentials. */
-  readonly asked: { readonly to: string; readonly credentials: string | undefined }[];
-}
-
-type Way = "tunnel" | "refuse" | "drop" | "garbage" | "hang up later";
-
-/** A proxy that opens tunnels to loopback, whatever host they are requested to. */
-async function forwardProxy(t: TestContext, way: Way = "tunnel"): Promise<ForwardProxy> {
-  const asked: { to: string; credentials: string | undefined }[] = [];
-  const server = http.createServer((_request, response) => void response.writeHead(501).end());
-  server.on("connect", (request, socket: Socket) => {
-    socket.on("error", () => {});
-    asked.push({ to: request.url ?? "", credentials: request.headers["proxy-authorization"] });
-    if (way === "refuse") return socket.end("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
-    if (way === "drop") return socket.destroy();
-    if (way === "garbage") return socket.end("nonsense\r\n\r\n");
-    const port = Number(/:(\d+)$/.exec(request.url ?? "")?.[1]);
-    const target = connect(port, "127.0.0.1", () => {
-      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
-      target.pipe(socket).pipe(target);
-      if (way === "hang up later") target.once("data", () => setImmediate(() => socket.destroy()));
-    });
-    target.on("error", () => socket.destroy());
-    socket.on("close", () => target.destroy());
-  });
-  return { url: `http://127.0.0.1:${await listen(t, server)}`, asked };
 }
 
 /** Answers over TLS with the body that it was sent. */

@@ -1,5 +1,6 @@
 /** Connections to providers: a limit of ours that refuses attempts is no failure of the provider's. */
 import assert from "node:assert/strict";
+import { forwardProxy } from "../net/forward-proxy.ts";
 import { assertAnswered, assertRefused, at } from "./kit/client.ts";
 import { endpointEntry } from "./kit/config.ts";
 import type { EventStream } from "./kit/event-stream.ts";
@@ -70,5 +71,39 @@ verifies(
     assert.equal(assertAnswered(await g.call(ASK, { slug: "spare" })), "From the first.");
     const last = g.lines.findLast((line) => line.includes('"attempts"')) ?? "{}";
     assert.equal(at(JSON.parse(last), "attempts", "length"), 1, "the circuit is closed");
+  },
+);
+
+verifies(
+  "provider.proxy",
+  "whole and streamed calls of a gateway go through the provider's forward proxy",
+  async (t) => {
+    const proxy = await forwardProxy(t);
+    const g = await startGateway(t, { root: { providers: { openai: { proxy: proxy.url } } } });
+    g.provider.says("Hello from afar.");
+    assert.equal(assertAnswered(await g.call(ASK)), "Hello from afar.");
+    const stream = g.provider.opens();
+    const asked = g.stream(ASK);
+    await stream.send(chunk({ content: "Tea" }));
+    const events = await asked;
+    await stream.send(chunk({}, "stop"));
+    await stream.send("[DONE]");
+    await stream.end();
+    await events.rest();
+    assert.deepEqual(
+      proxy.asked.map(({ to }) => to),
+      [new URL(g.provider.url).host],
+    );
+  },
+);
+
+verifies(
+  "provider.proxy",
+  "a proxy that refuses is a failed attempt, and the provider is not called",
+  async (t) => {
+    const proxy = await forwardProxy(t, "refuse");
+    const g = await startGateway(t, { root: { providers: { openai: { proxy: proxy.url } } } });
+    assertRefused(await g.call(ASK), 502, "Provider call failed: OpenAI unreachable");
+    assert.equal(g.provider.requests.length, 0);
   },
 );

@@ -10,6 +10,7 @@ const CAUSES: Readonly<Record<string, string>> = {
   EHOSTUNREACH: "no route to host",
   ENETUNREACH: "network unreachable",
   EMFILE: "out of file descriptors",
+  EPROXY: "forward proxy: no tunnel",
   EPROTO: "TLS: handshake failed",
 };
 
