@@ -9,7 +9,7 @@ import { LRUCache } from "lru-cache";
 import type { PluginModule } from "../config/model.ts";
 import { pluginFiles } from "../config/read/plugin-files.ts";
 import type { Plugin } from "../plugin/contract.ts";
-import { STAGES } from "../plugin/index.ts";
+import { pluginFault } from "./plugin-shape.ts";
 
 /**
  * Plugin modules kept in memory, most recently used first. Node never unloads a module: each changed version of a plugin
@@ -81,29 +81,11 @@ function checkExports(module: unknown): readonly Plugin[] {
     throw new Error("it has no default export; export a plugin, or an array of them");
   const list: readonly unknown[] = Array.isArray(exported) ? exported : [exported];
   for (const plugin of list) {
-    const fault = faultOf(plugin);
+    const fault = pluginFault(plugin);
     if (fault !== undefined) throw new Error(`its default export is not a plugin: ${fault}`);
   }
   // Checked field by field just above.
   return list as readonly Plugin[];
-}
-
-const KINDS: readonly Plugin["kind"][] = ["stage", "guardrail", "provider", "store"];
-
-function faultOf(plugin: unknown): string | undefined {
-  const kind = property(plugin, "kind");
-  if (property(plugin, "api") !== 1)
-    return "make it with definePlugin, defineGuardrail, defineProvider or defineStore";
-  if (!KINDS.some((known) => known === kind)) return `unknown kind '${String(kind)}'`;
-  if (typeof property(plugin, "name") !== "string") return "it has no name";
-  if (typeof property(plugin, "setup") !== "function") return "it has no setup function";
-  const schema = property(plugin, "schema");
-  if (typeof schema !== "object" && typeof schema !== "boolean") return "it has no schema";
-  const stage = property(plugin, "stage");
-  if (kind === "stage" && !STAGES.some((known) => known === stage)) {
-    return `unknown stage '${String(stage)}'; stages are ${STAGES.join(", ")}`;
-  }
-  return undefined;
 }
 
 function property(value: unknown, key: string): unknown {

@@ -10,7 +10,6 @@
  */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compileSchema } from "../base/json-schema.ts";
 import { guardrailHooks } from "../guardrails/guardrail.ts";
 import { WINDOW_MAX } from "../guardrails/stream.ts";
 import type { Role } from "../plugin/chat.ts";
@@ -18,6 +17,7 @@ import type { GuardrailPlugin } from "../plugin/contract.ts";
 import { coreExchange } from "../plugin/exchange.ts";
 import type { ChatResult, Guardrail, Hooks, Verdict } from "../plugin/index.ts";
 import { andThen, isGatewayError, textChunk } from "../plugin/index.ts";
+import { checkPluginShape, type PluginCheck } from "./plugin-checks.ts";
 import { type TestHost, testExchange, testHost } from "./test-host.ts";
 
 /** A text alone, or with more to say of it. */
@@ -58,12 +58,6 @@ export interface GuardrailCases<C> {
   readonly settleMs?: number;
 }
 
-/** One check, for any test runner. `run` throws an AssertionError that says what was expected of which text. */
-export interface GuardrailCheck {
-  readonly name: string;
-  run(): Promise<void>;
-}
-
 /** Longest text whose every position is cut; of a longer one so many positions, evenly. */
 const CUTS_MAX = 1000;
 
@@ -76,9 +70,9 @@ export function testGuardrail<C>(plugin: GuardrailPlugin<C>, cases: GuardrailCas
 export function guardrailChecks<C>(
   plugin: GuardrailPlugin<C>,
   cases: GuardrailCases<C>,
-): readonly GuardrailCheck[] {
+): readonly PluginCheck[] {
   const { pass = [], block = [], mask = [] } = cases;
-  const check = (verb: string, text: string, role: Role | undefined, wanted: Wanted): GuardrailCheck => ({
+  const check = (verb: string, text: string, role: Role | undefined, wanted: Wanted): PluginCheck => ({
     name: `${plugin.name} ${verb}: ${shown(text)}`,
     run: async () => checkText(await prepare(plugin, cases), { text, role: role ?? "user", wanted }),
   });
@@ -135,21 +129,8 @@ async function prepare<C>(plugin: GuardrailPlugin<C>, cases: GuardrailCases<C>):
 }
 
 async function checkPlugin<C>(plugin: GuardrailPlugin<C>, cases: GuardrailCases<C>): Promise<void> {
-  assert.equal(plugin.api, 1, "make it with defineGuardrail");
-  assert.equal(plugin.kind, "guardrail", "make it with defineGuardrail");
-  assert.match(plugin.name, /^[a-z0-9]+(?:[-_][a-z0-9]+)*$/, "its name is kebab-case or snake_case");
-  assert.match(plugin.description, /\S/, "it has a description");
-  const compiled = compileSchema(plugin.schema);
-  assert.ok(compiled.ok, compiled.ok ? "" : `its schema does not compile: ${compiled.message}`);
-  const valid = (what: string, options: unknown): void =>
-    assert.deepEqual(compiled.check(options), undefined, `${what} is not what its schema accepts`);
-  valid("`options`", cases.options ?? {});
-  for (const [n, example] of plugin.examples.entries()) {
-    valid(`example ${n + 1}`, example);
-    // The schema has just accepted it.
-    const made = await plugin.setup(example as C, cases.host ?? testHost({ plugin: plugin.name }));
-    await made.close?.();
-  }
+  const host = cases.host ?? testHost({ plugin: plugin.name });
+  await checkPluginShape(plugin, { kind: "guardrail", options: cases.options ?? {}, host });
   const { guardrail } = await prepare(plugin, cases);
   const { window = "whole" } = guardrail;
   const isWindow =

@@ -3,12 +3,14 @@ export * from "./fake-upstream.ts";
 export {
   type BlockCase,
   type GuardrailCases,
-  type GuardrailCheck,
   guardrailChecks,
   type MaskCase,
   type PassCase,
   testGuardrail,
 } from "./guardrail-tester.ts";
+export type { PluginCheck } from "./plugin-checks.ts";
+export { type ProviderCases, providerChecks, type RecordedAnswer, testProvider } from "./provider-tester.ts";
+export { type StageCases, type StageRefusal, stageChecks, testStage } from "./stage-tester.ts";
 export { type MakeStore, storeConformance } from "./store-conformance.ts";
 export { type Logged, type TestHost, type TestHostOptions, testExchange, testHost } from "./test-host.ts";
 export { type VirtualClock, virtualClock } from "./virtual-clock.ts";

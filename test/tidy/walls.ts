@@ -39,7 +39,7 @@ const WALLS: Readonly<Record<string, Wall>> = {
     values: [...PUBLIC, "plugin-guard", "config", "net", "upstream", "guardrails", "plugins-host"],
   },
   // A plugin is tested by the machinery that will run it.
-  testing: { values: [...PUBLIC, "net", "state", "guardrails", "plugins-host"] },
+  testing: { values: [...PUBLIC, "net", "state", "guardrails", "plugins-host", "plugin-guard", "upstream"] },
   pipeline: { values: [...PUBLIC, "plugin-guard"], types: ["compile", "state"] },
   http: { values: PUBLIC },
   surfaces: {
