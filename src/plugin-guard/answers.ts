@@ -42,7 +42,7 @@ function isListOf(value: unknown, isItem: (item: unknown) => boolean): boolean {
 
 const FINISH_REASONS: ReadonlySet<unknown> = new Set(["stop", "length", "tool_calls", "error"]);
 
-function isChatResult(value: unknown): boolean {
+export function isChatResult(value: unknown): boolean {
   if (!isObject(value)) return false;
   const { id, model, content, finishReason, usage, toolCalls, alternatives, embeddings } = value;
   if (typeof content !== "string" || typeof id !== "string" || typeof model !== "string") return false;
