@@ -47,7 +47,8 @@ export function judgeOf<C>(plugin: GuardrailPlugin<C>, options: C): Judge {
   };
 }
 
-const SMALL_CHARACTERS = 1 << 14;
+/** Longer than what any guardrail reads in one piece: cutting a text into pieces is work that shorter ones do not cost. */
+const SMALL_CHARACTERS = 1 << 16;
 const TIMES = 4;
 
 /**
