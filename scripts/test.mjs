@@ -43,7 +43,8 @@ function grouped(files, count) {
 function run(files) {
   const limit = pathToFileURL(join(root, "scripts/test-limit.mjs")).href;
   const loaders = ["--conditions=sluice-source", "--import", "tsx", "--import", limit];
-  const limits = [`--test-timeout=${PROCESS_TIMEOUT_MS}`, `--test-concurrency=${cores}`];
+  // One process more than cores: many tests wait for other processes and for the disk.
+  const limits = [`--test-timeout=${PROCESS_TIMEOUT_MS}`, `--test-concurrency=${cores + 1}`];
   const done = spawnSync(process.execPath, [...loaders, "--test", ...limits, ...files], {
     cwd: root,
     stdio: "inherit",

@@ -48,7 +48,7 @@ export function judgeOf<C>(plugin: GuardrailPlugin<C>, options: C): Judge {
 }
 
 /** Longer than what any guardrail reads in one piece: cutting a text into pieces is work that shorter ones do not cost. */
-const SMALL_CHARACTERS = 1 << 16;
+const SMALL_CHARACTERS = 40_000;
 const TIMES = 4;
 
 /**
