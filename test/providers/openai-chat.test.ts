@@ -1,7 +1,8 @@
 /** OpenAI's chat format as the public door offers it, without a wire: what any provider gets that speaks it. */
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ProviderRequest } from "../../src/plugin/chat.ts";
+import type { ChatChunk, ProviderRequest } from "../../src/plugin/chat.ts";
 import { isFailure, openAiChat } from "../../src/provider-kit/index.ts";
 import {
   answerOf,
@@ -308,6 +309,16 @@ test("a first event without id and model leaves them to the next", () => {
   const empty = { id: "", model: "", choices: [], prompt_filter_results: [] };
   for (const one of [empty, event({ content: "Tea" })]) decoder.event("", JSON.stringify(one), []);
   assert.deepEqual([decoder.id, decoder.model], ["answer-1", "tea-1-large"]);
+});
+
+test("a usage object without counts is not passed on to clients of OpenAI's format", () => {
+  const chunks: ChatChunk[] = [];
+  const decoder = format.decoder({ native: true });
+  decoder.event("", JSON.stringify(event({ content: "Tea" }, null, { usage: {} })), chunks);
+  const [first] = chunks;
+  assert.equal(first?.text, "Tea");
+  assert.doesNotMatch(first?.native ?? "", /usage/);
+  assert.match(first?.native ?? "", /"content":"Tea"/);
 });
 
 test("usage that comes before the end does not end the answer", () => {

@@ -35,6 +35,7 @@ export function repairedEvent(
     typeof choice["delta"] === "object" &&
     NULL_BREAKS.every((key) => event[key] !== null) &&
     isTier(event["service_tier"]) &&
+    isUsage(event["usage"]) &&
     wholeLogprobs(choice["logprobs"]) === choice["logprobs"] &&
     NULL_BREAKS_DELTA.every((key) => delta[key] !== null) &&
     delta["role"] !== "";
@@ -42,16 +43,22 @@ export function repairedEvent(
   const logprobs = wholeLogprobs(choice["logprobs"]);
   const said = { ...choice, index: Number.isSafeInteger(index) ? index : 0, logprobs };
   const reason = isPresent(finish_reason) && finish_reason !== "" ? finish_reason : null;
-  const { service_tier, ...rest } = without(event, NULL_BREAKS);
+  const { service_tier, usage, ...rest } = without(event, NULL_BREAKS);
   return {
     ...rest,
     ...(isTier(service_tier) && { service_tier }),
+    ...("usage" in event && isUsage(usage) && { usage }),
     id: id || named.id,
     object: "chat.completion.chunk",
     created: Number.isSafeInteger(event["created"]) ? event["created"] : 0,
     model: model || named.model,
     choices: [{ ...said, delta: without(delta, NULL_BREAKS_DELTA), finish_reason: reason }],
   };
+}
+
+/** False: an object without counts, which some servers send before the last event. */
+function isUsage(value: unknown): boolean {
+  return !isPresent(value) || typeof asObject(value)?.["prompt_tokens"] === "number";
 }
 
 /** With both of its lists, null where there is none; the same where it has them, undefined where it is none. */
