@@ -62,7 +62,7 @@ export default defineGuardrail<Options>({
       whole_word: {
         type: "boolean",
         default: true,
-        description: "Match only where no letter or digit stands beside the keyword.",
+        description: "Match only where the keyword is not next to a letter or digit.",
       },
       case_sensitive: CASE_SENSITIVE_OPTION,
     },

@@ -39,7 +39,7 @@ export default defineGuardrail<Options>({
       url: {
         type: "string",
         pattern: "^https?://[^\\s/?#]+[^\\s]*$",
-        description: "Where texts are posted. Private addresses must stand in `network.allow`.",
+        description: "Where texts are posted. Private addresses must be listed in `network.allow`.",
       },
       headers: {
         type: "object",

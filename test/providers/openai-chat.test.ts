@@ -1,4 +1,4 @@
-/** OpenAI's chat format as the public door offers it, without a wire: what any provider gets that speaks it. */
+/** OpenAI's chat format as `sluice/provider` offers it, without a wire: what any provider gets that speaks it. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
