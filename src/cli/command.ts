@@ -12,6 +12,8 @@ export interface CliIo {
   readonly isTerminal: boolean;
   /** Standard error is a terminal. Default: false. */
   readonly isErrorTerminal?: boolean;
+  /** Of the terminal; undefined when not known. It changes when the window does. */
+  readonly columns?: number | undefined;
 }
 
 export interface Command {
@@ -25,7 +27,7 @@ export interface Command {
 }
 
 /** 64 is the usage error of BSD's sysexits. */
-export const EXIT = { ok: 0, failed: 1, usage: 64 } as const;
+export const EXIT = { ok: 0, failed: 1, changes: 2, testsFailed: 3, usage: 64 } as const;
 
 /** Reports a usage error: what was wrong, what was expected, and where to read more. */
 export function usageError(io: CliIo, command: string, message: string): number {

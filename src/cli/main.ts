@@ -119,5 +119,8 @@ function processIo(): CliIo {
     cwd: process.cwd(),
     isTerminal: process.stdout.isTTY === true,
     isErrorTerminal: process.stderr.isTTY === true,
+    get columns() {
+      return process.stdout.columns;
+    },
   };
 }

@@ -10,6 +10,7 @@ import { GUARD } from "./requirements/guard.ts";
 import { HTTP } from "./requirements/http.ts";
 import { JSONRPC } from "./requirements/jsonrpc.ts";
 import { LIMITS } from "./requirements/limits.ts";
+import { OPERATE } from "./requirements/operate.ts";
 import { PROVIDERS } from "./requirements/providers.ts";
 import { RUNNING } from "./requirements/running.ts";
 import { SESSIONS } from "./requirements/sessions.ts";
@@ -33,6 +34,7 @@ export const AREAS: readonly Area[] = [
   { title: "Providers and failover", requirements: PROVIDERS },
   { title: "Configuration", requirements: CONFIG },
   { title: "Running, reload and records", requirements: RUNNING },
+  { title: "Operating", requirements: OPERATE },
   { title: "Events, audit log and webhooks", requirements: EVENTS },
   { title: "MCP and the control plane", requirements: JSONRPC },
   { title: "Wrapper and proxy", requirements: SURFACES },
@@ -49,6 +51,7 @@ export const REQUIREMENTS = {
   ...PROVIDERS,
   ...CONFIG,
   ...RUNNING,
+  ...OPERATE,
   ...EVENTS,
   ...JSONRPC,
   ...SURFACES,
