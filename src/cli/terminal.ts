@@ -134,21 +134,29 @@ function wrapParagraph(text: string, room: number): readonly string[] {
 
 /** Words with the spaces before them. A line may break before each wide character as well: CJK has no spaces. */
 function* wordsOf(text: string): Generator<{ readonly gap: string; readonly word: string }> {
-  for (const [, gap = "", run = ""] of text.matchAll(/( *)([^ ]+)/g)) {
-    if (visibleWidth(run) === stripVTControlCharacters(run).length) {
-      yield { gap, word: run };
-      continue;
-    }
-    let [space, word] = [gap, ""];
-    for (const { segment } of graphemes.segment(run)) {
-      if (graphemeWidth(segment) === 2 && word !== "") {
-        yield { gap: space, word };
-        [space, word] = ["", ""];
-      }
-      word += segment;
-    }
-    yield { gap: space, word };
+  let gap = "";
+  for (const [index, run] of text.split(" ").entries()) {
+    if (index > 0) gap += " ";
+    if (run === "") continue;
+    yield* piecesOf(run, gap);
+    gap = "";
   }
+}
+
+function* piecesOf(run: string, gap: string): ReturnType<typeof wordsOf> {
+  if (visibleWidth(run) === stripVTControlCharacters(run).length) {
+    yield { gap, word: run };
+    return;
+  }
+  let [space, word] = [gap, ""];
+  for (const { segment } of graphemes.segment(run)) {
+    if (graphemeWidth(segment) === 2 && word !== "") {
+      yield { gap: space, word };
+      [space, word] = ["", ""];
+    }
+    word += segment;
+  }
+  yield { gap: space, word };
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one.
