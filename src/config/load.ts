@@ -9,10 +9,11 @@ import { checkConfig } from "./check/config.ts";
 import { validateTree } from "./check/validate.ts";
 import type { ResolvedConfig } from "./model.ts";
 import { type PluginLoader, type PluginLookup, pluginModules } from "./plugins.ts";
-import { isDirectory, type PartReader, readMap, readParts } from "./read/merge.ts";
+import { DISK, type Files, ReadShortage } from "./read/files.ts";
+import { type PartReader, readMap, readParts } from "./read/merge.ts";
 import { layOver } from "./read/overlay.ts";
 import { resolveReferences } from "./read/references.ts";
-import { ConfigRoot, ReadShortage } from "./read/root.ts";
+import { ConfigRoot } from "./read/root.ts";
 import { attachSchemaFiles } from "./read/schema-files.ts";
 import { openSources } from "./read/source.ts";
 import { type PlainMap, Tree } from "./read/tree.ts";
@@ -28,6 +29,7 @@ import { resolveConfig } from "./resolve.ts";
 import type { FilledConfig } from "./schema/config.ts";
 import { type ConfigSchema, schemaWith } from "./schema/config.ts";
 import { fillDefaults } from "./schema/defaults.ts";
+import { type ShownConfig, shownConfig } from "./shown.ts";
 
 export type { PluginKind, PluginLoader, PluginLookup } from "./plugins.ts";
 
@@ -44,10 +46,17 @@ export interface LoadRequest {
   /** Partial configurations laid over it, in order. */
   readonly overlays: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** "skip": a reference that cannot be resolved counts as given. */
-  readonly secrets: "resolve" | "skip";
+  /**
+   * "skip": a reference that cannot be resolved counts as given. "keep": so does every reference to a variable or to a
+   * file that may hold a secret; no variable and no such file is read.
+   */
+  readonly secrets: "resolve" | "skip" | "keep";
+  /** Where the files are. Default: on disk. */
+  readonly files?: Files | undefined;
   /** "skip": no code of plugins is executed; what they register counts as known. Default: "load". */
   readonly plugins?: "load" | "skip" | undefined;
+  /** Whether the outcome has the configuration as it may be shown. Default: false. */
+  readonly shows?: boolean;
   /** Whether a hard-coded secret is an error. */
   readonly strict: boolean;
 }
@@ -79,8 +88,15 @@ export interface LoadOutcome {
   readonly watch: WatchList;
   /** `state.directory` as far as it could be read, even when there are errors. */
   readonly stateDirectory: string | undefined;
-  /** Hex SHA-256 over all text read, in order. */
+  /** On request, when there are no errors. Holds all files' texts, and cannot be sent to another thread. */
+  readonly shown?: ShownConfig;
+  /**
+   * Hex SHA-256 over the texts that make up the configuration, in the order read: references unresolved, and no file that
+   * may hold a secret. Equal files have equal hashes wherever they are.
+   */
   readonly hash: string;
+  /** The same over all text read, secrets included: equal as long as a load would bring the same. */
+  readonly digest: string;
 }
 
 /** `alive` is called between the steps, each of which may take seconds for a large configuration. */
@@ -93,8 +109,9 @@ export async function loadConfig(
   const { reporter, sources } = reader;
   let config: ResolvedConfig | undefined;
   let stateDirectory: string | undefined;
+  let shown: ShownConfig | undefined;
   try {
-    ({ config, stateDirectory } = await resolveAll(request, reader, loadPlugins, alive));
+    ({ config, stateDirectory, shown } = await resolveAll(request, reader, loadPlugins, alive));
   } catch (thrown) {
     if (!(thrown instanceof ReadShortage)) throw thrown;
     reporter.reportFile("E0901", thrown.path, thrown.message, {
@@ -114,8 +131,16 @@ export async function loadConfig(
       directoryNames: sources.directoryNames(),
     },
     stateDirectory,
+    ...(shown === undefined ? {} : { shown }),
     hash: sources.hash(),
+    digest: sources.digest(),
   };
+}
+
+interface Resolved {
+  readonly config: ResolvedConfig | undefined;
+  readonly stateDirectory: string | undefined;
+  readonly shown: ShownConfig | undefined;
 }
 
 /** What there is to serve, as far as the files allow; what is wrong is reported to the reader's reporter. */
@@ -124,11 +149,12 @@ async function resolveAll(
   reader: PartReader,
   loadPlugins: PluginLoader,
   alive: () => void,
-): Promise<Pick<LoadOutcome, "config" | "stateDirectory">> {
+): Promise<Resolved> {
   const { tree, reporter } = reader;
   const root = readAll(request, reader, alive);
   let config: ResolvedConfig | undefined;
   let stateDirectory: string | undefined;
+  let shown: ShownConfig | undefined;
   if (root !== undefined && hasKnownVersion(root, reader)) {
     const { isWhole } = reader.state;
     const builtIn = await loadPlugins([]);
@@ -148,9 +174,12 @@ async function resolveAll(
     alive();
     // Without errors nothing that is required is missing, which is all that tells the two types apart.
     const valid = filled as ValueOf<ConfigSchema>;
-    if (reporter.errors.length === 0) config = resolveConfig({ config: valid, tree, plugins, modules });
+    if (reporter.errors.length === 0) {
+      config = resolveConfig({ config: valid, tree, plugins, modules });
+      if (request.shows === true) shown = shownConfig(filled, tree);
+    }
   }
-  return { config, stateDirectory };
+  return { config, stateDirectory, shown };
 }
 
 /** The plugins that a configuration names, whatever else is wrong with it. */
@@ -168,14 +197,16 @@ export async function lookUpPlugins(request: LoadRequest, loadPlugins: PluginLoa
 function readerFor(request: LoadRequest): PartReader {
   const tree = new Tree();
   const path = resolve(request.path);
-  const folder = request.root ?? (isDirectory(path) ? path : dirname(path));
+  const { files = DISK } = request;
+  const isFolder = new ConfigRoot(dirname(path), files).isFolder(path);
+  const folder = request.root ?? (isFolder ? path : dirname(path));
   return {
     tree,
     reporter: createReporter(tree, new Set<Code>(request.strict ? ["W0101"] : [])),
     allowed: new AllowedReferences(),
-    sources: openSources(new ConfigRoot(resolve(folder))),
+    sources: openSources(new ConfigRoot(resolve(folder), files)),
     env: request.env,
-    mayBeUnset: request.secrets === "skip",
+    secrets: request.secrets,
     secretsAreLinked: request.secretsAreLinked ?? false,
     parsed: new Map(),
     state: { isWhole: true },

@@ -94,11 +94,14 @@ export function pluginModules(
     const source = sources.read(specifier);
     if (source instanceof Source) {
       const outside: string[] = [];
-      const { files, version } = pluginFiles(specifier, (path) => {
-        const file = sources.read(path);
-        if (file instanceof Source) return file.text;
-        if (file.isOutside) outside.push(path);
-        return undefined;
+      const { files, version } = pluginFiles(specifier, {
+        read(path) {
+          const file = sources.read(path);
+          if (file instanceof Source) return file.text;
+          if (file.isOutside) outside.push(path);
+          return undefined;
+        },
+        isFile: (path) => sources.root.isFile(path),
       });
       modules.push({ specifier, from, version, files, at });
       for (const path of outside) {

@@ -30,3 +30,11 @@ export function isTextField(spot: Spot): boolean {
   }
   return false;
 }
+
+/** Entries of `include` and `plugins`: which files are read follows from them. */
+export function namesFiles(spot: Spot): boolean {
+  for (let at: Spot | undefined = spot; at !== undefined; at = at.parent) {
+    if (at.key === "include" || at.key === "plugins") return true;
+  }
+  return false;
+}

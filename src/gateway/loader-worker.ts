@@ -18,13 +18,18 @@ parentPort?.on("message", (request: WorkerRequest) => {
   }
 });
 
-async function loaded({ load, known, hashInUse }: Extract<WorkerRequest, { load: unknown }>): Promise<void> {
+async function loaded({
+  load,
+  known,
+  digestInUse,
+}: Extract<WorkerRequest, { load: unknown }>): Promise<void> {
   sender = undefined;
   try {
     const outcome = await loads.load(load, (progress) => answer({ progress }));
     const { registry: _unsent, config, ...rest } = outcome;
     // The same text as before is the configuration that is in use.
-    if (config !== undefined && rest.hash !== hashInUse) sender = new ConfigSender(config, new Set(known));
+    if (config !== undefined && rest.digest !== digestInUse)
+      sender = new ConfigSender(config, new Set(known));
     answer({ outcome: { ...rest, isValid: config !== undefined, outline: sender?.outline } });
   } catch (error) {
     answer({ error: error instanceof Error ? error.message : String(error) });

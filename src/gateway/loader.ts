@@ -20,7 +20,7 @@ const LOAD_TIMEOUT_MS = 10_000;
 
 /** A load, or the request for the next piece of what the latest load sends. */
 export type WorkerRequest =
-  | { readonly load: LoadRequest; readonly known: readonly string[]; readonly hashInUse: string }
+  | { readonly load: LoadRequest; readonly known: readonly string[]; readonly digestInUse: string }
   | { readonly next: true };
 
 /** What the worker sends: any number of steps, then the outcome, or an `error` when it could not even try. */
@@ -41,7 +41,7 @@ interface SentOutcome extends Omit<LoadOutcome, "config"> {
 /** What calls run on: it need not be sent again. */
 export interface InUse {
   readonly config: ResolvedConfig;
-  readonly hash: string;
+  readonly digest: string;
 }
 
 export class Loader {
@@ -70,7 +70,7 @@ export class Loader {
       const answer = await this.#ask(worker, {
         load: request,
         known: receiver.known,
-        hashInUse: inUse.hash,
+        digestInUse: inUse.digest,
       });
       if (!("outcome" in answer)) throw new Error("error" in answer ? answer.error : "no outcome");
       const { isValid, outline, ...outcome } = answer.outcome;

@@ -60,6 +60,8 @@ const RETRY_MAX_MS = 60_000;
 const WATCH_FAILED = "an automatic reload failed; the next change or poll tries again";
 
 export class Reloader {
+  /** Of all that was read for the configuration in use, secrets included. */
+  #digest = "";
   last: LastReload = { at: "", ok: true, errors: [] };
   readonly #options: ReloaderOptions;
   readonly #loader: Loader;
@@ -89,6 +91,7 @@ export class Reloader {
   /** Takes on the configuration that the gateway starts with. Throws as LiveConfig.apply does. */
   async begin(loaded: Loaded, rejected?: Rejected): Promise<void> {
     await this.#options.live.apply(loaded);
+    this.#digest = loaded.digest;
     this.#noteSuccess(loaded.hash);
     this.#follow(rejected?.asked ?? loaded);
     if (rejected === undefined) return this.#keep(loaded);
@@ -150,15 +153,14 @@ export class Reloader {
 
   async #loadAndApply(): Promise<ReloadOutcome> {
     const { live, platform, request } = this.#options;
-    const hashInUse = live.generation?.config.hash ?? "";
-    const loaded = await this.#loader.load(request(), { config: live.git, hash: hashInUse });
-    const { config, hash, errors, warnings } = loaded;
+    const loaded = await this.#loader.load(request(), { config: live.git, digest: this.#digest });
+    const { config, hash, digest, errors, warnings } = loaded;
     const found = config === undefined || errors.length > 0 ? errors : this.#publicDemo(config);
     if (config === undefined || found.length > 0) {
       this.#follow(loaded);
       return this.#refused(found, warnings);
     }
-    if (hash === hashInUse) {
+    if (digest === this.#digest) {
       live.revise(loaded.revision);
       this.#follow(loaded);
       return this.#accepted(hash, { warnings });
@@ -170,6 +172,7 @@ export class Reloader {
       if (thrown instanceof ConfigError) return this.#refused(thrown.errors, warnings);
       throw thrown;
     }
+    this.#digest = digest;
     this.#follow(loaded);
     this.#keep(loaded);
     const needsRestart = live.needsRestart(config);

@@ -2,7 +2,7 @@
  * Loads the modules that the config's `plugins:` names, and checks what they export. Keeps each loaded version, so that
  * an unchanged module is never loaded twice. Runs in the gateway and in the processes of isolated guardrails.
  */
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import Module, { createRequire, register } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { LRUCache } from "lru-cache";
@@ -41,7 +41,8 @@ function isChanged({ specifier, version, files }: PluginModule): boolean {
       return undefined;
     }
   };
-  return pluginFiles(specifier, read).version !== version;
+  const isFile = (path: string) => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  return pluginFiles(specifier, { read, isFile }).version !== version;
 }
 
 /** CommonJS modules are kept by their path alone: the helpers of before would be used with the module of now. */

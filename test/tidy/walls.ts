@@ -53,7 +53,8 @@ const WALLS: Readonly<Record<string, Wall>> = {
       ...["guardrails", "plugins-host", "compile", "pipeline", "http", "surfaces"],
     ],
   },
-  cli: { values: [...PUBLIC, "config", "state", "gateway"] },
+  plan: { values: [...PUBLIC, "config"] },
+  cli: { values: [...PUBLIC, "config", "plan", "state", "gateway"] },
 };
 
 /** Each folder of surfaces/ is a surface, and imports no other one, except the folders of what several share. */

@@ -3,9 +3,9 @@
  * with a dot are matched only by a pattern that does, test files (`*.test.yaml`) by none. Matching takes time in
  * proportion to pattern and name, and the number of folders walked is bounded.
  */
-import { type Dirent, readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type ConfigRoot, throwShortage } from "./root.ts";
+import type { FolderEntry } from "./files.ts";
+import type { ConfigRoot } from "./root.ts";
 
 const MATCHES_MAX = 10_000;
 const DEPTH_MAX = 16;
@@ -63,7 +63,7 @@ class Walk {
   readonly #found = new Set<string>();
   /** Folder and segment: two `**` would lead to the same ones again and again. */
   readonly #visited = new Set<string>();
-  readonly #entries = new Map<string, readonly Dirent[] | undefined>();
+  readonly #entries = new Map<string, readonly FolderEntry[] | undefined>();
   #isOutside = false;
   #refusal: string | undefined;
 
@@ -90,7 +90,7 @@ class Walk {
     const segment = this.#segments[next];
     if (this.#refusal !== undefined || depth > DEPTH_MAX) return;
     if (segment === undefined) {
-      if (isFile(this.#root.realPath(path)) && !isTestFile(path)) this.#add(path);
+      if (this.#root.isFile(path) && !isTestFile(path)) this.#add(path);
       return;
     }
     const matches = this.#matchers[next];
@@ -106,7 +106,7 @@ class Walk {
     for (const entry of this.#read(path) ?? []) {
       if (!matches(entry.name)) continue;
       if (!isDeep) this.from(join(path, entry.name), next + 1, depth + 1);
-      else if (entry.isDirectory()) this.from(join(path, entry.name), next, depth + 1); // Links could go in circles.
+      else if (entry.isFolder) this.from(join(path, entry.name), next, depth + 1); // Links could go in circles.
     }
   }
 
@@ -115,15 +115,15 @@ class Walk {
     if (this.#found.size > MATCHES_MAX) this.#refusal = `matches more than ${MATCHES_MAX} files`;
   }
 
-  #read(path: string): readonly Dirent[] | undefined {
+  #read(path: string): readonly FolderEntry[] | undefined {
     if (this.#entries.has(path)) return this.#entries.get(path);
     if (this.#entries.size >= FOLDERS_MAX) {
       this.#refusal = `searches more than ${FOLDERS_MAX} folders`;
       return undefined;
     }
-    let entries: readonly Dirent[] | undefined;
+    let entries: readonly FolderEntry[] | undefined;
     const place = this.#root.resolve(path, "root");
-    if ("real" in place) entries = entriesOf(place.real);
+    if ("real" in place) entries = this.#root.files.entries(place.real);
     else if (place.isOutside === true) this.#isOutside = true;
     this.#entries.set(path, entries);
     if (entries !== undefined)
@@ -184,23 +184,4 @@ export function matchesName(pattern: string, name: string): boolean {
   }
   while (pattern[next] === "*") next += 1;
   return next === pattern.length;
-}
-
-function entriesOf(path: string): readonly Dirent[] | undefined {
-  try {
-    return readdirSync(path, { withFileTypes: true });
-  } catch (error) {
-    throwShortage(error, path);
-    return undefined; // No folder: nothing there matches.
-  }
-}
-
-/** Follows links, since a mounted ConfigMap is made of them. */
-function isFile(path: string | undefined): boolean {
-  if (path === undefined) return false;
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-  } catch {
-    return false;
-  }
 }

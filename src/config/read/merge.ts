@@ -2,7 +2,6 @@
  * From files to one tree: a file or a directory, what it includes, what its projects include. Lists of the parts join;
  * any other key may stand in one part only. Reads files, judges nothing but how they fit together.
  */
-import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { AllowedNames } from "../allowed-names.ts";
 import { kindOf } from "../report/diagnostic.ts";
@@ -103,21 +102,13 @@ function entryFiles(path: string, { sources, reporter, state }: PartReader): rea
     reporter.reportFile("E0001", path, message, { help: "run it with `sluice test`" });
     return [];
   }
-  if (!isDirectory(path)) return [path];
+  if (!sources.root.isFolder(path)) return [path];
   sources.watchDirectory(path, []); // Also when its entries cannot be read.
   const { files } = matchFiles("*.{yaml,yml}", path, sources.root, sources.watchDirectory);
   if (files.length > 0) return files;
   state.isWhole = false;
   reporter.reportFile("E0001", path, `${path} holds no .yaml or .yml file`);
   return [];
-}
-
-export function isDirectory(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  } catch {
-    return false; // Reading it as a file says why.
-  }
 }
 
 interface Collection {

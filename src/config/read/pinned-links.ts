@@ -2,8 +2,8 @@
  * Real paths of one load: each symbolic link is read once, however many paths lead through it. So all files of a
  * ConfigMap are read below the one folder that `..data` named first, and a swap during the load mixes nothing.
  */
-import { lstatSync, readlinkSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import type { Files } from "./files.ts";
 
 /** As in Linux. */
 const LINKS_MAX = 40;
@@ -11,6 +11,12 @@ const LINKS_MAX = 40;
 export class PinnedLinks {
   /** Real path by path; undefined: there is nothing. */
   readonly #real = new Map<string, string | undefined>();
+
+  readonly #files: Files;
+
+  constructor(files: Files) {
+    this.#files = files;
+  }
 
   /** Of an absolute path; undefined when nothing is there. A second time answers what it did the first time. */
   realPath(path: string): string | undefined {
@@ -30,22 +36,8 @@ export class PinnedLinks {
     const folder = this.#resolve(parent, links);
     if (folder === undefined || links > LINKS_MAX) return undefined;
     const at = join(folder, basename(path));
-    const target = targetOf(at);
-    return typeof target === "string"
-      ? this.#resolve(resolve(folder, target), links + 1)
-      : target.exists
-        ? at
-        : undefined;
-  }
-}
-
-/** Where a link leads, else whether something is there. */
-function targetOf(path: string): string | { readonly exists: boolean } {
-  try {
-    const stat = lstatSync(path, { throwIfNoEntry: false });
-    if (stat?.isSymbolicLink() === true) return readlinkSync(path);
-    return { exists: stat !== undefined };
-  } catch {
-    return { exists: false };
+    const kind = this.#files.kind(at);
+    if (kind === undefined) return undefined;
+    return typeof kind === "object" ? this.#resolve(resolve(folder, kind.link), links + 1) : at;
   }
 }

@@ -3,7 +3,6 @@
  * together are the plugin's version, so that a changed helper reloads the plugin whole. Packages are not followed.
  */
 import { createHash } from "node:crypto";
-import { statSync } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 
 export interface PluginFiles {
@@ -29,8 +28,14 @@ const COMPILED: readonly (readonly [from: RegExp, to: string])[] = [
   [/\.cjs$/, ".cts"],
 ];
 
-/** `read` returns a file's text; undefined for what cannot be read, which is then no part of it. */
-export function pluginFiles(module: string, read: (path: string) => string | undefined): PluginFiles {
+/** Access to the files of a plugin. */
+export interface PluginReader {
+  /** A file's text; undefined for what cannot be read, which is then no part of the plugin. */
+  read(path: string): string | undefined;
+  isFile(path: string): boolean;
+}
+
+export function pluginFiles(module: string, { read, isFile }: PluginReader): PluginFiles {
   const files = [module];
   const seen = new Set(files);
   const hash = createHash("sha256");
@@ -38,7 +43,7 @@ export function pluginFiles(module: string, read: (path: string) => string | und
     const text = read(file);
     if (text === undefined) return [];
     hash.update(`${relative(dirname(module), file)}\0${Buffer.byteLength(text)}\0${text}`);
-    return importsOf(file, text);
+    return importsOf(file, text, isFile);
   };
   for (let at = 0; at < files.length && at < FILES_MAX; at++) {
     for (const imported of take(files[at] ?? "")) {
@@ -51,17 +56,17 @@ export function pluginFiles(module: string, read: (path: string) => string | und
 }
 
 /** Files that a text imports, in its order. What only looks like an import, in a comment, does no harm. */
-function importsOf(file: string, text: string): readonly string[] {
+function importsOf(file: string, text: string, isFile: PluginReader["isFile"]): readonly string[] {
   if (file.endsWith(".json")) return [];
   const found: string[] = [];
   for (const [, , specifier = ""] of text.matchAll(RELATIVE)) {
-    const path = resolved(resolve(dirname(file), specifier.split(/[?#]/, 1)[0] ?? ""));
+    const path = resolved(resolve(dirname(file), specifier.split(/[?#]/, 1)[0] ?? ""), isFile);
     if (path !== undefined && !path.includes("/node_modules/")) found.push(path);
   }
   return found;
 }
 
-function resolved(path: string): string | undefined {
+function resolved(path: string, isFile: PluginReader["isFile"]): string | undefined {
   const compiled = COMPILED.filter(([from]) => from.test(path)).map(([from, to]) => path.replace(from, to));
   const candidates = [
     path,
@@ -70,12 +75,4 @@ function resolved(path: string): string | undefined {
     ...ENDINGS.map((ending) => resolve(path, `index${ending}`)),
   ];
   return candidates.find(isFile);
-}
-
-function isFile(path: string): boolean {
-  try {
-    return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-  } catch {
-    return false;
-  }
 }

@@ -6,7 +6,7 @@ import { dirname, isAbsolute, resolve } from "node:path";
 import type { AllowedReferences } from "../allowed-names.ts";
 import type { Reporter } from "../report/diagnostic.ts";
 import { nearestName } from "../report/suggest.ts";
-import { isSecretField, isTextField } from "../secret-fields.ts";
+import { isSecretField, isTextField, namesFiles } from "../secret-fields.ts";
 import { OUTSIDE_HELP } from "./root.ts";
 import { Source, type Sources } from "./source.ts";
 import type { Key, Range, Spot, Tree } from "./tree.ts";
@@ -20,8 +20,8 @@ export interface ReferenceReader {
   readonly allowed: AllowedReferences;
   readonly tree: Tree;
   readonly reporter: Reporter;
-  /** True: a reference that cannot be resolved counts as given (`--no-secrets`). */
-  readonly mayBeUnset: boolean;
+  /** See LoadRequest. */
+  readonly secrets: "resolve" | "skip" | "keep";
 }
 
 const REFERENCE = /\$?\$\{(env|file):([^}\n]*)(\}?)/g;
@@ -53,24 +53,38 @@ export function resolveString(value: string, spot: Spot, reader: ReferenceReader
   let from = range.start;
   let failed = false;
   let isPlaceholder = false;
-  const resolved = value.replace(REFERENCE, (written: string, kind: string, body: string, closed: string) => {
-    if (written.startsWith("$$")) return written.slice(1);
+  let text = "";
+  let shown = "";
+  let shownTo = 0;
+  const resolved = value.replace(REFERENCE, (written: string, ...parts: [string, string, string, number]) => {
+    const [kind, body, closed, offset] = parts;
+    shown += value.slice(shownTo, offset);
+    shownTo = offset + written.length;
+    if (written.startsWith("$$")) {
+      shown += written.slice(1);
+      return written.slice(1);
+    }
+    text = written;
     const at = spanOf(written, range, from);
     from = at.end;
     const found = closed === "" ? undefined : resolveOne(kind, body, { spot, source: at.source }, reader);
     const outcome = found ?? malformed(written);
-    const mayPass = "problem" in outcome && outcome.mayPass === true && reader.mayBeUnset;
-    isPlaceholder ||= mayPass;
-    tree.markReference(spot.container, spot.key, { text: written, isPlaceholder });
     if ("text" in outcome) {
       if (outcome.isDefault !== true) tree.broughtIn(outcome.text, written);
+      shown += outcome.isContent === true ? outcome.text : written;
       return outcome.text;
     }
-    if (mayPass) return "placeholder";
+    shown += written;
+    if (outcome.mayPass === true && reader.secrets !== "resolve") {
+      isPlaceholder = true;
+      return "placeholder";
+    }
     failed = true;
     reader.reporter.reportRange(outcome.code, at, outcome.problem, { ...outcome, path: tree.path(spot) });
     return "";
   });
+  shown += value.slice(shownTo);
+  if (text !== "") tree.markReference(spot.container, spot.key, { text, isPlaceholder, shown });
   // The container was made by this load, for it alone: see ParsedFile.plain.
   const values = spot.container as Record<string | number, unknown>;
   if (!failed) {
@@ -83,7 +97,12 @@ export function resolveString(value: string, spot: Spot, reader: ReferenceReader
 }
 
 type Outcome =
-  | { readonly text: string; readonly isDefault?: boolean }
+  | {
+      readonly text: string;
+      readonly isDefault?: true;
+      /** It is part of the configuration, such as a prompt's file, and no secret. */
+      readonly isContent?: true;
+    }
   | {
       readonly code: "E0011" | "E0201" | "E0202" | "E0203" | "E0205";
       /** True when it is the value that is missing: without secrets it counts as given. */
@@ -100,7 +119,7 @@ function resolveOne(
   place: ReferencePlace,
   reader: ReferenceReader,
 ): Outcome | undefined {
-  return kind === "env" ? resolveEnv(body, place.source, reader) : resolveFile(body.trim(), place, reader);
+  return kind === "env" ? resolveEnv(body, place, reader) : resolveFile(body.trim(), place, reader);
 }
 
 function notAllowed(written: string, source: Source, allowed: AllowedReferences): Outcome {
@@ -117,12 +136,18 @@ interface ReferencePlace {
   readonly source: Source;
 }
 
-function resolveEnv(body: string, source: Source, { env, allowed }: ReferenceReader): Outcome | undefined {
+function resolveEnv(
+  body: string,
+  { spot, source }: ReferencePlace,
+  { env, allowed, secrets }: ReferenceReader,
+): Outcome | undefined {
   const [, name, fallback] = ENV_NAME.exec(body) ?? [];
   if (name === undefined) return undefined;
   if (!allowed.allowsVariable(source, name)) return notAllowed(name, source, allowed);
-  const value = Object.hasOwn(env, name) ? env[name] : undefined;
-  if (fallback !== undefined && (value === undefined || value === ""))
+  // Which files there are is decided by a variable's default when no variable is read.
+  const isKept = secrets === "keep" && !(fallback !== undefined && namesFiles(spot));
+  const value = secrets !== "keep" && Object.hasOwn(env, name) ? env[name] : undefined;
+  if (fallback !== undefined && !isKept && (value === undefined || value === ""))
     return { text: fallback, isDefault: true };
   if (value !== undefined) return { text: value };
   const known = Object.keys(env).filter((other) => allowed.allowsVariable(source, other));
@@ -141,18 +166,23 @@ function resolveEnv(body: string, source: Source, { env, allowed }: ReferenceRea
 function resolveFile(
   path: string,
   { spot, source }: ReferencePlace,
-  { sources, allowed, secretsAreLinked = false }: ReferenceReader,
+  { sources, allowed, secrets, secretsAreLinked = false }: ReferenceReader,
 ): Outcome | undefined {
   if (path === "") return undefined;
   if (!allowed.allowsFile(source, path, spot, sources.root)) return notAllowed(path, source, allowed);
   const isMounted = (isAbsolute(path) || secretsAreLinked) && isSecretField(spot);
-  if (isSecretField(spot)) sources.markSecret(resolve(dirname(source.path), path));
-  const file = sources.read(resolve(dirname(source.path), path), isMounted ? "anywhere" : "root");
-  if (file instanceof Source) return { text: file.text.replace(/\r?\n$/, "") };
+  const absolute = resolve(dirname(source.path), path);
+  if (isSecretField(spot)) sources.markSecret(absolute);
+  const isContent = isTextField(spot);
+  if (!isContent) sources.leaveOut(absolute);
+  if (!isContent && secrets === "keep") return { code: "E0202", problem: "", mayPass: true };
+  const file = sources.read(absolute, isMounted ? "anywhere" : "root");
+  if (file instanceof Source)
+    return { text: file.text.replace(/\r?\n$/, ""), ...(isContent && { isContent }) };
   const problem = `\`${path}\` ${file.unreadable}`;
   if (file.isOutside) return { code: "E0011", problem, help: outsideHelp(spot) };
   const help = "paths are relative to this file";
-  return { code: "E0202", problem, help, ...(isTextField(spot) ? {} : { mayPass: true }) };
+  return { code: "E0202", problem, help, ...(isContent ? {} : { mayPass: true }) };
 }
 
 function outsideHelp(spot: Spot): string {

@@ -3,16 +3,10 @@
  */
 import { createHash } from "node:crypto";
 import { LineMask } from "../report/mask.ts";
-import {
-  type ConfigRoot,
-  type Place,
-  type ReadScope,
-  readRegularFile,
-  throwShortage,
-  type Unreadable,
-} from "./root.ts";
+import type { Unreadable } from "./files.ts";
+import type { ConfigRoot, Place, ReadScope } from "./root.ts";
 
-export type { Unreadable } from "./root.ts";
+export type { Unreadable } from "./files.ts";
 
 const FILE_BYTES_MAX = 32 * 1024 * 1024;
 /** All files together. */
@@ -120,8 +114,12 @@ export interface Sources {
   secretFiles(): readonly string[];
   /** `fingerprintOf` all of them, as they were read. */
   fingerprint(): string;
-  /** Hex SHA-256 over all text read, in the order read. */
+  /** The file may hold a secret, as every one that is referred to outside texts: it is no part of the hash. */
+  leaveOut(path: string): void;
+  /** Hex SHA-256 over all text read, in the order read, without what was left out. */
   hash(): string;
+  /** The same over all text read. */
+  digest(): string;
 }
 
 export function openSources(root: ConfigRoot): Sources {
@@ -130,7 +128,7 @@ export function openSources(root: ConfigRoot): Sources {
   const digests = new Map<string, string>();
   const secrets = new Set<string>();
   const directories = new Map<string, readonly string[]>();
-  const hash = createHash("sha256");
+  const leftOut = new Set<string>();
   let bytesLeft = READ_BYTES_MAX;
 
   function placeOf(path: string, scope: ReadScope): Place {
@@ -144,14 +142,12 @@ export function openSources(root: ConfigRoot): Sources {
 
   function readPlace(path: string, real: string): Source | Unreadable {
     if (read.size >= FILES_MAX) return { unreadable: `is one of more than ${FILES_MAX} files` };
-    const bytes = bytesOf(real);
+    const bytes = root.files.read(real, FILE_BYTES_MAX);
     if ("unreadable" in bytes) return bytes;
     bytesLeft -= bytes.length;
     if (bytesLeft < 0) return { unreadable: `exceeds the ${READ_BYTES_MAX} bytes of all files together` };
     digests.set(path, contentDigest(bytes));
-    const source = sourceOf(path, bytes);
-    if (source instanceof Source) hash.update(`${Buffer.byteLength(source.text)}:`).update(source.text);
-    return source;
+    return sourceOf(path, bytes);
   }
 
   const watched = () => [...read].filter(([, outcome]) => !("isUnwatched" in outcome)).map(([path]) => path);
@@ -181,8 +177,21 @@ export function openSources(root: ConfigRoot): Sources {
         watched().map((path) => [path, digests.get(path)]),
         directories,
       ),
-    hash: () => hash.copy().digest("hex"),
+    leaveOut(path) {
+      leftOut.add(path);
+    },
+    hash: () => hashOf(read, leftOut),
+    digest: () => hashOf(read, new Set()),
   };
+}
+
+function hashOf(read: ReadonlyMap<string, Source | Unreadable>, without: ReadonlySet<string>): string {
+  const hash = createHash("sha256");
+  for (const [path, source] of read) {
+    if (!(source instanceof Source) || without.has(path)) continue;
+    hash.update(`${Buffer.byteLength(source.text)}:`).update(source.text);
+  }
+  return hash.digest("hex");
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -193,21 +202,4 @@ function sourceOf(path: string, bytes: Uint8Array): Source | Unreadable {
   } catch {
     return { unreadable: "is not UTF-8 text" };
   }
-}
-
-function bytesOf(real: string): Uint8Array | Unreadable {
-  try {
-    return readRegularFile(real, FILE_BYTES_MAX);
-  } catch (error) {
-    throwShortage(error, real);
-    return { unreadable: reasonOf(error) };
-  }
-}
-
-function reasonOf(error: unknown): string {
-  const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
-  if (code === "ENOENT" || code === "ENOTDIR") return "does not exist";
-  if (code === "EACCES" || code === "EPERM") return "may not be read";
-  if (code === "ENXIO") return "is not a regular file";
-  return "cannot be read";
 }

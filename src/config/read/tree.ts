@@ -24,8 +24,10 @@ export interface Spot {
 
 /** What is known of a value that came from `${…}`. */
 export interface ReferenceMark {
-  /** `${env:NAME}`, as written. */
+  /** `${env:NAME}`, as written; of several the last. */
   readonly text: string;
+  /** The whole value as it may be shown: texts of the configuration's own files filled in, other references as written. */
+  readonly shown: string;
   /** True when it stands for one that could not be resolved and need not be. */
   readonly isPlaceholder: boolean;
 }
@@ -88,6 +90,12 @@ export class Tree {
     return this.#range(spot, ({ key, value }) =>
       value !== undefined && value[1] > value[0] ? value : (key ?? value),
     );
+  }
+
+  /** True when the value stands in a file, under its own key or where it was taken over from; false for a default. */
+  isWritten(spot: Spot): boolean {
+    const origin = this.#origin(spot.container, spot.key);
+    return this.#parsed.get(origin.container)?.at(origin.key) !== undefined;
   }
 
   /** The value's text in the file, quotes and all. */

@@ -1,0 +1,143 @@
+/**
+ * A configuration as it may be shown, compared and sent: merged, with its defaults, every reference as it is written, and
+ * for each value where that is. No secret enters it, so nothing made from it needs masking.
+ */
+import { fingerprint } from "../base/ids.ts";
+import type { JsonValue } from "../plugin/chat.ts";
+import type { SourcePlace } from "./model.ts";
+import type { Key, Spot, Tree } from "./read/tree.ts";
+import { isSensitiveKey } from "./report/mask.ts";
+import { slugOf } from "./slug.ts";
+
+export type JsonMap = { readonly [key: string]: JsonValue };
+export type ConfigPath = readonly Key[];
+
+/** Where a value comes from. */
+export interface Origin {
+  /** Of its key, or of the value where it has no key. Absolute file. */
+  readonly at: SourcePlace;
+  /** As the YAML has it: `projects[0].endpoint_defaults.temperature` for a value that an endpoint inherits. */
+  readonly path: string;
+}
+
+export interface ShownConfig {
+  /** In the YAML's own names and values. Lists are in the order of the files. */
+  readonly config: JsonMap;
+  /** undefined: the value is a default, or there is none. */
+  originOf(path: ConfigPath): Origin | undefined;
+}
+
+/** `config`: filled in, as the checks see it. */
+export function shownConfig(config: object, tree: Tree): ShownConfig {
+  return {
+    // The shown form of a map is a map.
+    config: merged(shown(config, { tree, isSecret: false }) as JsonMap),
+    originOf(path) {
+      const spot = spotOf(config, path);
+      if (spot === undefined || !tree.isWritten(spot)) return undefined;
+      const range = tree.keyRange(spot);
+      if (range === undefined) return undefined;
+      return {
+        at: { file: range.source.path, ...range.source.position(range.start) },
+        path: tree.path(spot),
+      };
+    },
+  };
+}
+
+/** Without `include`, since nothing is left to include, and with the slugs that are made from names. */
+function merged({ include: _, ...config }: JsonMap): JsonMap {
+  const projects = mapsIn(config["projects"]).map(({ include: _included, ...project }) => ({
+    ...project,
+    endpoints: mapsIn(project["endpoints"]).map((endpoint) => ({
+      ...endpoint,
+      slug: endpoint["slug"] ?? slugOf(String(endpoint["name"])),
+    })),
+  }));
+  return { ...config, projects };
+}
+
+const mapsIn = (list: JsonValue | undefined): readonly JsonMap[] =>
+  // Items of a checked list of maps.
+  Array.isArray(list) ? (list as readonly JsonMap[]) : [];
+
+export function isJsonMap(value: JsonValue | undefined): value is JsonMap {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A map as it is; anything else as an empty one. */
+export function asJsonMap(value: JsonValue | undefined): JsonMap {
+  return isJsonMap(value) ? value : {};
+}
+
+interface Showing {
+  readonly tree: Tree;
+  readonly isSecret: boolean;
+}
+
+function shown(value: unknown, showing: Showing): JsonValue {
+  if (typeof value === "string") return shownText(value, showing.isSecret);
+  if (typeof value === "number" || typeof value === "boolean") return showing.isSecret ? HIDDEN : value;
+  if (typeof value !== "object" || value === null) return null;
+  if (Array.isArray(value)) return value.map((item, index) => shownAt(value, index, item, showing));
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined);
+  return Object.fromEntries(entries.map(([key, item]) => [key, shownAt(value, key, item, showing)]));
+}
+
+function shownAt(container: object, key: Key, value: unknown, showing: Showing): JsonValue {
+  const isSensitive = typeof key === "string" && key !== "hash" && isSensitiveKey(key);
+  const isSecret = showing.isSecret || isSensitive;
+  const reference = showing.tree.reference(container, key);
+  if (reference === undefined) return shown(value, { ...showing, isSecret });
+  return isSecret ? withoutWritten(reference.shown) : shownText(reference.shown, false);
+}
+
+const HIDDEN = "***";
+const REFERENCE = /\$\{(?:env|file):[^}\n]*\}/g;
+const USER = /(\/\/)([^\s/@]+)@/g;
+const SCHEME = /^(?:Bearer|Basic|Token) $/i;
+
+/** `Bearer ${env:KEY}` stays; anything else that is written beside a reference in a secret may be part of it. */
+function withoutWritten(text: string): string {
+  const rest = text.replace(REFERENCE, "");
+  return rest === "" || SCHEME.test(rest)
+    ? text
+    : `${(text.match(REFERENCE) ?? []).join("")} ${masked(rest)}`;
+}
+
+function shownText(text: string, isSecret: boolean): string {
+  if (isSecret) return text === "" ? "" : masked(text);
+  return text.replace(USER, (_, slashes: string, user: string) => `${slashes}${withoutWritten(user)}@`);
+}
+
+/** Equal for equal secrets, so that a change is seen. */
+const masked = (secret: string): string => `fingerprint:${fingerprint(secret)}`;
+
+function spotOf(root: object, path: ConfigPath): Spot | undefined {
+  let container: unknown = root;
+  let spot: Spot | undefined;
+  for (const key of path) {
+    if (typeof container !== "object" || container === null) return undefined;
+    spot = { container, key, parent: spot };
+    container = Reflect.get(container, key);
+  }
+  return spot;
+}
+
+/** Every value that is no map and no list as `{value, at}`; `at`: `file:line`, or "default". */
+export function withProvenance(
+  { config, originOf }: ShownConfig,
+  placeText: (at: SourcePlace) => string,
+): JsonValue {
+  const visit = (value: JsonValue, path: ConfigPath): JsonValue => {
+    if (Array.isArray(value) && value.length > 0)
+      return value.map((item, index) => visit(item, [...path, index]));
+    if (isJsonMap(value) && Object.keys(value).length > 0) {
+      const entries = Object.entries(value);
+      return Object.fromEntries(entries.map(([key, item]) => [key, visit(item, [...path, key])]));
+    }
+    const origin = originOf(path);
+    return { value, at: origin === undefined ? "default" : placeText(origin.at) };
+  };
+  return visit(config, []);
+}
