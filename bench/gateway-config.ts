@@ -103,7 +103,8 @@ export function gatewayConfig(
   return {
     version: 1,
     state,
-    server: { host: "127.0.0.1", port },
+    // Every connection comes from one address.
+    server: { host: "127.0.0.1", port, max_connections_per_address: 65_535 },
     admin: { port: 0 },
     network: { allow: ["127.0.0.0/8"] },
     projects: [

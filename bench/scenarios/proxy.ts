@@ -10,13 +10,13 @@ import { benchFile, freePort, type Target, type TargetPlan } from "../lab.ts";
 import type { Bench } from "../measure.ts";
 import { atLeast, atMost, column, figure, type Row } from "../result.ts";
 
-const bytes = 2 ** 31;
+const bytes = 2 ** 30;
 const smallBytes = 1024;
 const settleMs = 1_000;
 const watchMs = 20;
 const longestMs = 600_000;
 
-export const title = "2 GiB down and 2 GiB up, through a proxy endpoint and through a bare pipe";
+export const title = "1 GiB down and 1 GiB up, through a proxy endpoint and through a bare pipe";
 
 interface Plan extends TargetPlan {
   readonly path: string;
@@ -135,7 +135,7 @@ function configOf(port: number, upstream: string): object {
   const hash = `sha256:${createHash("sha256").update(token).digest("hex")}`;
   return {
     version: 1,
-    server: { host: "127.0.0.1", port, request_timeout_ms: longestMs },
+    server: { host: "127.0.0.1", port, request_timeout_ms: longestMs, max_body_bytes: 1_073_741_824 },
     admin: { port: 0 },
     network: { allow: ["127.0.0.1"] },
     projects: [
