@@ -25,7 +25,7 @@ const INLINED = ["yaml"];
 /** Builds dist/ from scratch, so that files deleted in the sources disappear from the output. */
 export function build() {
   rmSync(join(root, "dist"), { recursive: true, force: true });
-  bundle();
+  bundle("dist");
   writeFileSync(join(root, "dist/.built"), `${new Date().toISOString()}\n`);
 }
 
@@ -49,13 +49,14 @@ function compilerPath() {
   }
 }
 
-function bundle() {
+/** `outdir`: relative to the repository, or absolute. */
+export function bundle(outdir) {
   const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const packages = Object.keys({ ...dependencies, ...optionalDependencies });
   buildSync({
     absWorkingDir: root,
     entryPoints: ENTRIES,
-    outdir: "dist",
+    outdir,
     chunkNames: "part-[hash]",
     bundle: true,
     splitting: true,

@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
+import { entryOf } from "../../base/thread.ts";
 import { CHANNEL_FD, Channel } from "./channel.ts";
 import {
   type ChildMessage,
@@ -52,7 +53,7 @@ export class GuardrailProcess {
   /** The cause of its exit, as the process reported it. */
   #exitCause: string | undefined;
 
-  /** `entry`: the module that the process runs, a `.ts` URL; compiled, the file of the same name with `.js` is meant. */
+  /** `entry`: the module that the process runs; see `entryOf`. */
   constructor(entry: URL, source: GuardrailSource, events: ProcessEvents) {
     this.#events = events;
     this.#child = spawn(process.execPath, commandLine(entry), {
@@ -198,12 +199,8 @@ export class GuardrailProcess {
 export const ISOLATED_CHILD = new URL("./isolated-child.ts", import.meta.url);
 
 /** Secrets are in the first message, and not here: every user of the machine can list command lines. */
-function commandLine(entry: URL): string[] {
+function commandLine(source: URL): string[] {
+  const { url, options } = entryOf(source);
   const limits = [`--max-old-space-size=${HEAP_MEGABYTES_MAX}`, "--max-semi-space-size=16"];
-  if (!import.meta.url.endsWith(".ts")) {
-    return [...limits, fileURLToPath(entry.href.replace(/\.ts$/, ".js"))];
-  }
-  // In development the process runs TypeScript as well.
-  const loaders = ["--conditions=sluice-source", "--import", import.meta.resolve("tsx")];
-  return [...limits, ...loaders, fileURLToPath(entry)];
+  return [...limits, ...options, fileURLToPath(url)];
 }

@@ -85,6 +85,7 @@ verifies(
     const stuck = g.call({ message: "fill" });
     const pid = await g.begun();
     assertAnswered(await g.call({ message: "elsewhere" }, { slug: "other" }));
+    g.clock.advance(1000);
     assertRefused(await stuck, 422, FAILED);
     await ended(pid);
     await assertContinues(g);

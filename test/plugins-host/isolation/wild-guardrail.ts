@@ -46,7 +46,7 @@ export default defineGuardrail({
           case "loop": begin(); while (true) {}
           case "later": begin(); await null; while (true) {}
           case "fill": begin(); return void new Array(7100 * 7100).fill(0);
-          case "allocate": new Array(5e8).fill(1);
+          case "allocate": new Array(3e7).fill(1);
           case "throw": throw new Error("thrown by the plugin");
           case "exit": process.exit(3);
           case "abort": process.abort();
