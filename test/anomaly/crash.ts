@@ -10,9 +10,10 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { buildSync } from "esbuild";
 import { openFileStore } from "../state/file-kit.ts";
 import { seededFraction } from "../state/seeded.ts";
 import { type FlipCount, flipBits } from "./flips.ts";
@@ -102,6 +103,7 @@ export async function crashAndLook(
   flipsPerKill = 1,
 ): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "sluice-crash-"));
+  const victim = compiledVictim();
   const fraction = seededFraction(seed);
   const testimony = new Testimony();
   let heard = 0;
@@ -109,21 +111,36 @@ export async function crashAndLook(
     for (let kill = 0; kill < kills; kill += 1) {
       // Now and then in the middle of its start.
       const lines = fraction() < 0.2 ? 1 : 2 + Math.floor(fraction() * LINES_MAX);
-      heard += await runVictim(folder, seed * 1000 + kill, testimony, lines);
+      heard += await runVictim([victim, folder], seed * 1000 + kill, testimony, lines);
       await flipBits(folder, flipsPerKill, fraction, flips);
     }
-    await runVictim(folder, seed * 1000 + kills, testimony, 2);
+    await runVictim([victim, folder], seed * 1000 + kills, testimony, 2);
     return heard;
   } finally {
     rmSync(folder, { recursive: true, force: true });
+    rmSync(dirname(victim), { recursive: true });
   }
 }
 
+/** One file: started from the sources it takes a second, of which nothing is the victim's work. */
+function compiledVictim(): string {
+  const outfile = join(mkdtempSync(join(tmpdir(), "sluice-victim-")), "victim.mjs");
+  buildSync({
+    ...{ entryPoints: [VICTIM], outfile, bundle: true, platform: "node", format: "esm" },
+    conditions: ["sluice-source"],
+  });
+  return outfile;
+}
+
 /** Kills it when it has said so many lines. */
-async function runVictim(folder: string, seed: number, testimony: Testimony, lines: number): Promise<number> {
-  const loader = ["--conditions=sluice-source", "--import", import.meta.resolve("tsx")];
+async function runVictim(
+  [victim, folder]: readonly [string, string],
+  seed: number,
+  testimony: Testimony,
+  lines: number,
+): Promise<number> {
   const ids = JSON.stringify(testimony.conversations);
-  const child: ChildProcess = spawn(process.execPath, [...loader, VICTIM, folder, `${seed}`, ids], {
+  const child: ChildProcess = spawn(process.execPath, [victim, folder, `${seed}`, ids], {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { hashOf, PROJECT, TOKENS } from "../spec/kit/config.ts";
+import { PROGRAM } from "../spec/kit/process.ts";
 import { completion } from "../spec/kit/provider.ts";
 
 export interface MemoryLoad {
@@ -96,8 +97,8 @@ class Gateway {
     const folder = mkdtempSync(join(tmpdir(), "sluice-memory-"));
     const file = join(folder, "gateway.config.yaml");
     writeFileSync(file, JSON.stringify(configOf(`http://127.0.0.1:${port}`)));
-    const flags = [`--max-old-space-size=${heapMegabytes}`, "--conditions=sluice-source", "--import", "tsx"];
-    const child = spawn(process.execPath, [...flags, "src/main.ts", "start", "--config", file], {
+    const args = [`--max-old-space-size=${heapMegabytes}`, ...PROGRAM, "start", "--config", file];
+    const child = spawn(process.execPath, args, {
       cwd: ROOT,
       stdio: ["ignore", "pipe", "ignore"],
     });

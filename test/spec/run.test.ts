@@ -10,12 +10,12 @@ import { promisify } from "node:util";
 import { at, Client, until } from "./kit/client.ts";
 import { configOf, echoEntry, PROJECT, TOKENS } from "./kit/config.ts";
 import { chunksOf, textOf } from "./kit/event-stream.ts";
+import { PROGRAM } from "./kit/process.ts";
 import { chunk, fakeProvider } from "./kit/provider.ts";
 import { sessionOf } from "./kit/session-file.ts";
 import { verifies } from "./verifies.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const PROGRAM = ["--conditions=sluice-source", "--import", "tsx", join(ROOT, "src/main.ts")];
 
 interface Running {
   readonly child: ChildProcess;

@@ -12,6 +12,7 @@ import { assertAnswered, at, Client, until } from "./kit/client.ts";
 import { configOf, echoEntry, PROJECT, TOKENS } from "./kit/config.ts";
 import { type EventStream, textOf } from "./kit/event-stream.ts";
 import { startGateway } from "./kit/gateway.ts";
+import { PROGRAM } from "./kit/process.ts";
 import { chunk, fakeProvider } from "./kit/provider.ts";
 import { verifies } from "./verifies.ts";
 
@@ -164,15 +165,7 @@ async function crashing(t: TestContext, files: Readonly<Record<string, string>>,
   const plugins = Object.keys(files).map((name) => `./${name}`);
   const config = configOf({ endpoint: { ...endpoint }, root: { plugins } }, provider.url);
   writeFileSync(join(folder, "gateway.config.yaml"), JSON.stringify(config));
-  const args = [
-    "--conditions=sluice-source",
-    "--import",
-    "tsx",
-    join(ROOT, "src/main.ts"),
-    "start",
-    "--config",
-    folder,
-  ];
+  const args = [...PROGRAM, "start", "--config", folder];
   const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   for (const pipe of [child.stdout, child.stderr])

@@ -11,6 +11,7 @@ import { createGateway } from "../../src/index.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { until } from "./kit/client.ts";
 import { configOf, echoEntry } from "./kit/config.ts";
+import { PROGRAM } from "./kit/process.ts";
 import { verifies } from "./verifies.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -70,8 +71,7 @@ verifies(
   "a process whose store cannot be set up ends, whatever the plugin has left open",
   async (t) => {
     const path = configWith(t, `setInterval(() => {}, 1000); throw new Error("no database");`);
-    const program = ["--conditions=sluice-source", "--import", "tsx", "src/main.ts"];
-    const child = spawn(process.execPath, [...program, "start", "--config", path], {
+    const child = spawn(process.execPath, [...PROGRAM, "start", "--config", path], {
       cwd: ROOT,
       stdio: ["ignore", "ignore", "pipe"],
     });

@@ -9,6 +9,12 @@ import { Client } from "./client.ts";
 import type { Closer } from "./gateway.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+const { SLUICE_COMPILED: compiled } = process.env;
+/** Arguments of Node.js that run the program: as scripts/test.mjs has compiled it, or without it from the sources. */
+export const PROGRAM: readonly string[] =
+  compiled === undefined
+    ? ["--conditions=sluice-source", "--import", import.meta.resolve("tsx"), join(ROOT, "src/main.ts")]
+    : [join(compiled, "main.js")];
 
 export interface GatewayProcess {
   readonly client: Client;
@@ -21,13 +27,12 @@ export interface GatewayProcess {
   stop(): Promise<number>;
 }
 
-/** Runs the sources with this configuration; resolves when it listens. Killed when the test ends. */
+/** Runs the gateway with this configuration; resolves when it listens. Killed when the test ends. */
 export async function gatewayProcess(t: Closer, config: unknown): Promise<GatewayProcess> {
   const folder = mkdtempSync(join(tmpdir(), "sluice-process-"));
   const file = join(folder, "gateway.config.yaml");
   writeFileSync(file, JSON.stringify(config));
-  const program = ["--conditions=sluice-source", "--import", "tsx", "src/main.ts"];
-  const child = spawn(process.execPath, [...program, "start", "--config", file], {
+  const child = spawn(process.execPath, [...PROGRAM, "start", "--config", file], {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "pipe"],
   });
