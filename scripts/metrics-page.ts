@@ -13,7 +13,8 @@ export interface Listed {
 
 const REGISTERED =
   /\b(counter|histogram|gauges?)(?:\?\.)?\(\s*"(sluice_\w+)",\s*"((?:[^"\\]|\\.)*)",\s*(\[[^\]]*\])?/g;
-const NAMED = /"sluice_\w+"/g;
+/** A name that is not read back by `metrics.each`. */
+const NAMED = /(?<!\.each\(\s*)"sluice_\w+"/g;
 /** Names that begin alike and are not metrics. */
 const NO_METRICS = new Set(['"sluice_session"']);
 

@@ -11,6 +11,11 @@ export function monthOf(unixMs: number): string {
   return `${date.getUTCFullYear()}-${month < 10 ? "0" : ""}${month}`;
 }
 
+/** `2026-11-22` for any moment of that day. */
+export function dayOf(unixMs: number): string {
+  return new Date(unixMs).toISOString().slice(0, 10);
+}
+
 /** First moment of the month after the one that `unixMs` is in. */
 export function nextMonthMs(unixMs: number): number {
   const date = new Date(unixMs);

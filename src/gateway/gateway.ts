@@ -22,6 +22,8 @@ import { controlPlane } from "../surfaces/control/control.ts";
 import { publicPlane } from "../surfaces/public-plane.ts";
 import type { SurfaceGateway } from "../surfaces/request-context.ts";
 import type { Readiness } from "../surfaces/shared-routes.ts";
+import { Traffic } from "../telemetry/traffic.ts";
+import { adminContext } from "./admin.ts";
 import { ConfigError } from "./config-error.ts";
 import { drain } from "./drain.ts";
 import { generationsAlive, type LiveGeneration } from "./generation.ts";
@@ -137,6 +139,8 @@ class RunningGateway implements Gateway, SurfaceGateway {
   readonly #servers: HttpServer[] = [];
   readonly overload: OverloadMonitor;
   readonly #closedConnections: MetricFamily;
+  /** undefined: without an admin listener nobody looks at it. */
+  #traffic: Traffic | undefined;
   #stopping: Promise<void> | undefined;
 
   constructor(options: GatewayOptions, platform: GatewayPlatform, config: ResolvedConfig) {
@@ -158,6 +162,7 @@ class RunningGateway implements Gateway, SurfaceGateway {
     this.overload = new OverloadMonitor({
       ...{ clock, log: platform.log },
       isBusy: () => this.open.size > 0,
+      sampled: (isLast) => this.#traffic?.sample(isLast),
     });
     platform.metrics.gauge(
       "sluice_overloaded",
@@ -258,22 +263,16 @@ class RunningGateway implements Gateway, SurfaceGateway {
   }
 
   #adminPlane(health: Parameters<typeof adminPlane>[0]): GuardedHandler {
-    const { clock, events, metrics, store } = this.rt;
-    return adminPlane(health, {
-      metrics,
-      host: this.#started.admin.host,
-      metricsToken: this.#started.admin.metrics_token,
-      failures: this.authFailures,
-      tokens: () => this.config.control_plane.tokens,
+    const { rt: platform, open, overload, authFailures: failures } = this;
+    this.#traffic = new Traffic(platform);
+    const context = adminContext({
+      ...{ platform, started: this.#started, live: this.#live, reloader: this.#reloader },
+      ...{ traffic: this.#traffic, open, overload, failures },
       control: () => (this.config.control_plane.listener === "admin" ? this.#control : undefined),
-      reload: () => this.reload(),
-      records: {
-        clock,
-        audit: store.audit,
-        deliveries: events.deliveries,
-        clientAddress: (req) => this.#live.generation?.clientAddress(req) ?? "",
-      },
+      readiness: () => this.#readiness(),
+      isDraining: () => this.draining,
     });
+    return adminPlane(health, context);
   }
 
   #controlPlane(): RequestHandler {
@@ -367,6 +366,7 @@ class RunningGateway implements Gateway, SurfaceGateway {
       }
     };
     await closed("overload", () => this.overload.close());
+    await closed("traffic", () => this.#traffic?.close());
     await closed("leases", () => this.#leases.close());
     await closed("configuration", () => this.#live.close());
     const leftMs = lastMs - clock.monotonicMs();

@@ -20,6 +20,8 @@ export interface OverloadOptions {
   readonly log: Logger;
   /** Samples are taken while this is true: an idle gateway sets no timers. */
   readonly isBusy: () => boolean;
+  /** Called with each sample, and told whether it is the last one until new calls come. */
+  readonly sampled?: (isLast: boolean) => void;
   /** Share of the heap limit in use. Default: V8's own figures. */
   readonly heapShare?: () => number;
 }
@@ -60,7 +62,9 @@ export class OverloadMonitor {
     this.#timer = clock.after(SAMPLE_MS, () => {
       this.#timer = undefined;
       this.#sample(clock.monotonicMs() - dueMs);
-      if (this.#shedding || this.#options.isBusy()) this.#watch();
+      const continues = this.#shedding || this.#options.isBusy();
+      this.#options.sampled?.(!continues);
+      if (continues) this.#watch();
     });
   }
 

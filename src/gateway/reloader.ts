@@ -7,12 +7,14 @@ import type { LoadRequest } from "../config/load.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import type { Diagnostic } from "../config/report/diagnostic.ts";
 import type { Timer } from "../plugin/host.ts";
+import type { ReviewedChange } from "../surfaces/shared-routes.ts";
 import { ConfigError, demoDiagnostic, loadDiagnostic } from "./config-error.ts";
 import { keepLastValid } from "./last-valid.ts";
 import { type LiveConfig, StoppedError } from "./live-config.ts";
 import type { Loaded } from "./load.ts";
 import { Loader } from "./loader.ts";
 import type { GatewayPlatform } from "./platform.ts";
+import type { LoadedRef } from "./reload-events.ts";
 import { ConfigWatch } from "./watch.ts";
 
 export interface ReloadOutcome {
@@ -24,6 +26,15 @@ export interface ReloadOutcome {
   readonly warnings: readonly Diagnostic[];
   /** Sections that changed and need a restart: `server`, `admin`, `state`. */
   readonly needsRestart: readonly string[];
+  /** The configuration in use after the reload. */
+  readonly inUse: LoadedRef;
+  /** Present: nothing was applied, since another configuration than the reviewed one runs or would have been applied. */
+  readonly conflict?: ReloadConflict;
+}
+
+export interface ReloadConflict {
+  readonly side: "running" | "new";
+  readonly found: LoadedRef;
 }
 
 /** The latest reload, as `/readyz` shows it. */
@@ -31,6 +42,14 @@ export interface LastReload {
   readonly at: string;
   readonly ok: boolean;
   readonly errors: readonly string[];
+}
+
+/** What the latest reload found, for the admin API. */
+export interface LastFindings {
+  readonly errors: readonly Diagnostic[];
+  readonly warnings: readonly Diagnostic[];
+  /** Sections of the configuration in use that wait for a restart. */
+  readonly needsRestart: readonly string[];
 }
 
 export interface ReloaderOptions {
@@ -63,6 +82,7 @@ export class Reloader {
   /** Of all that was read for the configuration in use, secrets included. */
   #digest = "";
   last: LastReload = { at: "", ok: true, errors: [] };
+  findings: LastFindings = { errors: [], warnings: [], needsRestart: [] };
   readonly #options: ReloaderOptions;
   readonly #loader: Loader;
   readonly #watch: ConfigWatch | undefined;
@@ -70,6 +90,8 @@ export class Reloader {
   /** The reload that waits for the one under way. Shared by everybody who asks meanwhile, so that none pile up. */
   #waiting: Promise<ReloadOutcome> | undefined;
   #retry: Timer | undefined;
+  /** Of the reload that is under way. */
+  #reviewed: ReviewedChange | undefined;
   /** Copies are made one after the other. */
   #keeping: Promise<void> = Promise.resolve();
   #failures = 0;
@@ -93,6 +115,7 @@ export class Reloader {
     await this.#options.live.apply(loaded);
     this.#digest = loaded.digest;
     this.#noteSuccess(loaded.hash);
+    this.findings = { errors: [], warnings: loaded.warnings, needsRestart: [] };
     this.#follow(rejected?.asked ?? loaded);
     if (rejected === undefined) return this.#keep(loaded);
     const { savedAt, asked } = rejected;
@@ -119,7 +142,12 @@ export class Reloader {
   }
 
   /** Begins after this call: what was written before it is loaded. Never rejects. */
-  reload(): Promise<ReloadOutcome> {
+  reload(reviewed?: ReviewedChange): Promise<ReloadOutcome> {
+    if (reviewed !== undefined) {
+      const own = this.#running.then(() => this.#reload(reviewed));
+      this.#running = own;
+      return own;
+    }
     if (this.#waiting === undefined) {
       const next = this.#running.then(() => {
         this.#waiting = undefined;
@@ -139,9 +167,14 @@ export class Reloader {
     this.#loader.close();
   }
 
-  async #reload(): Promise<ReloadOutcome> {
-    this.#retry?.cancel();
+  async #reload(reviewed?: ReviewedChange): Promise<ReloadOutcome> {
     if (this.#closed) return this.#outcome({ ok: false });
+    // Reloads are sequential: what runs now runs until this one applies what it has loaded.
+    if (reviewed !== undefined && reviewed.fromHash !== this.#inUse.hash)
+      return this.#conflict({ side: "running", found: this.#inUse });
+    // A pending retry would load what nobody has reviewed, but it is not this reload's to cancel unless it succeeds.
+    if (reviewed === undefined) this.#retry?.cancel();
+    this.#reviewed = reviewed;
     try {
       return await this.#loadAndApply();
     } catch (thrown) {
@@ -160,6 +193,10 @@ export class Reloader {
       this.#follow(loaded);
       return this.#refused(found, warnings);
     }
+    if (this.#reviewed !== undefined && hash !== this.#reviewed.toHash) {
+      this.#follow(loaded);
+      return this.#conflict({ side: "new", found: { hash, revision: loaded.revision ?? "" } });
+    }
     if (digest === this.#digest) {
       live.revise(loaded.revision);
       this.#follow(loaded);
@@ -176,8 +213,9 @@ export class Reloader {
     this.#follow(loaded);
     this.#keep(loaded);
     const needsRestart = live.needsRestart(config);
+    const { revision } = this.#inUse;
     platform.log.info(
-      { generation: this.#generation, hash, needs_restart: needsRestart },
+      { generation: this.#generation, hash, revision, needs_restart: needsRestart },
       "configuration applied",
     );
     return this.#accepted(hash, { changed: true, warnings, needsRestart });
@@ -191,9 +229,12 @@ export class Reloader {
   }
 
   #accepted(hash: string, about: Partial<ReloadOutcome>): ReloadOutcome {
+    this.#retry?.cancel();
     const wasRefused = !this.last.ok;
     this.#noteSuccess(hash);
     const outcome = this.#outcome({ ok: true, ...about });
+    const needsRestart = outcome.changed ? outcome.needsRestart : this.findings.needsRestart;
+    this.findings = { errors: [], warnings: outcome.warnings, needsRestart };
     if (wasRefused) {
       const generation = this.#generation;
       this.#options.platform.log.info(
@@ -209,7 +250,7 @@ export class Reloader {
     const { metrics, clock } = this.#options.platform;
     this.#failures = 0;
     this.last = { at: this.#now(), ok: true, errors: [] };
-    const revision = this.#options.live.generation?.ref.revision ?? "";
+    const { revision } = this.#inUse;
     metrics.reloaded({ ok: true, at: clock.nowMs(), hash, revision, generation: this.#generation });
   }
 
@@ -222,6 +263,7 @@ export class Reloader {
     );
     const isKnown = !this.last.ok && this.last.errors.join("\n") === shown.join("\n");
     this.last = { at: this.#now(), ok: false, errors: shown };
+    this.findings = { ...this.findings, errors, warnings };
     metrics.reloaded({ ok: false, at: clock.nowMs(), hash: "", revision: "", generation });
     const outcome = this.#outcome({ ok: false, errors, warnings });
     const retry_in_ms = this.#retryLater(errors);
@@ -237,9 +279,21 @@ export class Reloader {
     return outcome;
   }
 
+  /** Changes nothing, so it is not the latest reload either. */
+  #conflict(conflict: ReloadConflict): ReloadOutcome {
+    const { side, found } = conflict;
+    this.#options.platform.log.warn(
+      { side, ...found, generation: this.#generation },
+      `reload refused: the ${side} configuration is not the one that was reviewed`,
+    );
+    return this.#outcome({ ok: false, conflict });
+  }
+
   /** Returns the delay; undefined: what is wrong stays wrong until a file changes, and the watch sees that. */
   #retryLater(errors: readonly Diagnostic[]): number | undefined {
     if (!errors.some(({ code }) => RETRIED.has(code)) || this.#closed) return undefined;
+    // Later the files may be others than those that were reviewed: the caller decides what to do.
+    if (this.#reviewed !== undefined) return undefined;
     const delayMs = Math.min(RETRY_MAX_MS, RETRY_MS * 2 ** Math.min(this.#failures++, 10));
     this.#retry = this.#options.platform.clock.after(delayMs, () => {
       this.reload().catch((thrown: unknown) =>
@@ -258,8 +312,14 @@ export class Reloader {
   #outcome(about: Pick<ReloadOutcome, "ok"> & Partial<ReloadOutcome>): ReloadOutcome {
     return {
       ...{ changed: false, generation: this.#generation, errors: [], warnings: [], needsRestart: [] },
+      inUse: this.#inUse,
       ...about,
     };
+  }
+
+  get #inUse(): LoadedRef {
+    const { hash = "", revision = "" } = this.#options.live.generation?.ref ?? {};
+    return { hash, revision };
   }
 
   get #generation(): number {

@@ -28,6 +28,11 @@ export class OpenCalls {
     return this.#calls.length;
   }
 
+  /** Of the open calls, those that are answered as a stream. */
+  get streams(): number {
+    return this.#calls.filter(({ stream }) => stream).length;
+  }
+
   add(call: Call): void {
     call.openIndex = this.#calls.length;
     this.#calls.push(call);

@@ -124,6 +124,10 @@ export const ERRORS = {
   buffers_full: { status: 503, message: "The gateway is at its limit of bodies and answers in memory." },
   shedding: { status: 503, message: "The gateway is overloaded." },
   draining: { status: 503, message: "The gateway is shutting down." },
+  config_not_reviewed: {
+    status: 409,
+    message: "The <side> configuration is <hash>, not <expected> as it was reviewed.",
+  },
   state_unavailable: { status: 503, message: "The state store is not available." },
   internal: { status: 500, message: "Internal error." },
 } as const satisfies Record<string, CatalogueEntry>;

@@ -1,6 +1,7 @@
 /** Routes that both listeners have: health, and the control plane on the one that the configuration names. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JsonMap } from "../base/json.ts";
+import type { Diagnostic } from "../config/report/diagnostic.ts";
 import { sendError, sendJson } from "../http/respond.ts";
 import type { RequestHandler } from "../http/server.ts";
 import type { MaybePromise } from "../plugin/index.ts";
@@ -92,14 +93,24 @@ export interface Reload {
   readonly generation: number;
   /** Sections that changed and wait for a restart. */
   readonly needsRestart: readonly string[];
-  readonly errors: readonly {
-    readonly code: string;
-    readonly message: string;
-    readonly file: string;
-    readonly line: number;
-    readonly column: number;
-    readonly path: string;
-  }[];
+  readonly errors: readonly Diagnostic[];
+  readonly warnings: readonly Diagnostic[];
+  /** The configuration in use. */
+  readonly inUse: ConfigName;
+  /** Present: nothing was applied, since it is not what was reviewed. */
+  readonly conflict?: { readonly side: "running" | "new"; readonly found: ConfigName };
+}
+
+/** `revision`: of git; "": not known. */
+export interface ConfigName {
+  readonly hash: string;
+  readonly revision: string;
+}
+
+/** The hashes of the two configurations of a change that was reviewed. */
+export interface ReviewedChange {
+  readonly fromHash: string;
+  readonly toHash: string;
 }
 
 export function reloadFields({ ok, changed, generation, needsRestart, errors }: Reload): JsonMap {

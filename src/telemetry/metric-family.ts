@@ -50,6 +50,9 @@ export class ReadGauge implements Readable {
 
 type Add = (value: number) => void;
 
+/** `value`: of a histogram, how often something was observed. */
+export type VisitSeries = (labels: Readonly<Record<string, string>>, value: number) => void;
+
 /** Series by the values of their labels, one level a label: finding one makes no key of them all. */
 interface Branch {
   readonly branches: Map<string, Branch>;
@@ -75,6 +78,7 @@ abstract class Family<State> implements MetricFamily, Readable {
   abstract get(): Promise<Samples>;
   protected abstract empty(): State;
   protected abstract adder(state: State): Add;
+  protected abstract numberOf(state: State): number;
 
   series(...values: readonly string[]): Add {
     let branch = this.#root;
@@ -87,6 +91,11 @@ abstract class Family<State> implements MetricFamily, Readable {
       branch = next;
     }
     return (branch.add ??= this.#begin(values));
+  }
+
+  /** Calls `visit` with each series. */
+  each(visit: VisitSeries): void {
+    for (const { labels, state } of this.#series) visit(labels, this.numberOf(state));
   }
 
   protected all(): readonly { readonly labels: Record<string, string>; readonly state: State }[] {
@@ -115,6 +124,10 @@ abstract class SingleFamily extends Family<Single> {
 
   protected empty(): Single {
     return { value: 0 };
+  }
+
+  protected numberOf({ value }: Single): number {
+    return value;
   }
 }
 
@@ -150,6 +163,10 @@ export class UsdCounterFamily extends Family<NanoUsdSum> {
 
   protected empty(): NanoUsdSum {
     return new NanoUsdSum();
+  }
+
+  protected numberOf({ value }: NanoUsdSum): number {
+    return value / NANO_PER_USD;
   }
 
   protected adder(state: NanoUsdSum): Add {
@@ -217,6 +234,10 @@ export class HistogramFamily extends Family<Buckets> {
     }
     const { name, help, type } = this;
     return Promise.resolve({ name, help, type, values, aggregator: "sum" });
+  }
+
+  protected numberOf({ counts }: Buckets): number {
+    return counts.reduce((sum, count) => sum + count, 0);
   }
 
   protected empty(): Buckets {

@@ -2,13 +2,13 @@
  * The numbers behind `/metrics`, in Prometheus' text format. Counting is a few plain additions, since it happens on every
  * call; prom-client renders them at each scrape. Label values come from the config, so they are bounded.
  */
-import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import type { Metric } from "prom-client";
 import { monthOf } from "../base/month.ts";
 import type { MetricFamily, Metrics } from "../plugin/host.ts";
 import type { MaybePromise } from "../plugin/index.ts";
 import { andThen, type Clock, type StateStore } from "../plugin/index.ts";
 import type { SpendSum } from "../plugin/store.ts";
+import { LoopDelay } from "./loop-delay.ts";
 import {
   counterFamily,
   GaugeFamily,
@@ -17,6 +17,7 @@ import {
   ReadGauge,
   type Sample,
   UsdCounterFamily,
+  type VisitSeries,
 } from "./metric-family.ts";
 
 export interface GatewayMetrics extends Metrics {
@@ -25,6 +26,8 @@ export interface GatewayMetrics extends Metrics {
   gauge(name: string, help: string, read: () => number): void;
   /** Numbers with labels, read at each scrape. */
   gauges(name: string, help: string, labels: readonly string[], read: () => MaybePromise<Readings>): void;
+  /** Calls `visit` with each series of a counter, histogram or labeled gauge; not at all when there is none of that name. */
+  each(name: string, visit: VisitSeries): void;
   /** The text of `/metrics`. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -45,22 +48,21 @@ export interface ReloadMark {
   readonly generation: number;
 }
 
-const LOOP_RESOLUTION_MS = 50;
-
 /** Prometheus' text format, in the version that prom-client writes by default. */
 const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
+type AnyFamily = MetricFamily & Readable & { each(visit: VisitSeries): void };
+
 export function createMetrics(): GatewayMetrics {
-  const families = new Map<string, MetricFamily>();
+  const families = new Map<string, AnyFamily>();
   const readable: Readable[] = [];
-  const loop = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
-  loop.enable();
+  const loop = new LoopDelay();
   let inUse: Readings = [];
   let lastReload = 0;
   let appliedAtSeconds = 0;
 
   /** The family of that name, shared by all who ask for it. */
-  function family<F extends MetricFamily & Readable>(name: string, make: () => F): MetricFamily {
+  function family(name: string, make: () => AnyFamily): MetricFamily {
     const known = families.get(name);
     if (known !== undefined) return known;
     const made = make();
@@ -89,6 +91,7 @@ export function createMetrics(): GatewayMetrics {
     gauges(name, help, labels, read) {
       readable.push(new ReadGauge(name, help, async () => samples(labels, await read())));
     },
+    each: (name, visit) => families.get(name)?.each(visit),
     text: () => written(readable),
     contentType: CONTENT_TYPE,
     reloaded({ ok, at, hash, revision, generation }) {
@@ -97,7 +100,7 @@ export function createMetrics(): GatewayMetrics {
       appliedAtSeconds = at / 1000;
       inUse = [[1, hash, String(generation), revision]];
     },
-    close: () => void loop.disable(),
+    close: () => loop.close(),
   };
   metrics.gauges(
     "sluice_config_info",
@@ -115,15 +118,17 @@ export function createMetrics(): GatewayMetrics {
     "When a configuration was last applied",
     () => appliedAtSeconds,
   );
-  gauge("sluice_resident_memory_bytes", "Resident memory", () => process.memoryUsage.rss());
-  gauge("sluice_event_loop_delay_p99_seconds", "Event-loop delay since the last scrape", () => delayOf(loop));
+  registerProcessGauges(metrics, loop);
   return metrics;
 }
 
-function delayOf(loop: IntervalHistogram): number {
-  const seconds = loop.percentile(99) / 1e9;
-  loop.reset();
-  return Number.isFinite(seconds) ? seconds : 0;
+function registerProcessGauges(metrics: Pick<GatewayMetrics, "gauge">, loop: LoopDelay): void {
+  metrics.gauge("sluice_resident_memory_bytes", "Resident memory", () => process.memoryUsage.rss());
+  metrics.gauge(
+    "sluice_event_loop_delay_p99_seconds",
+    "Event-loop delay since the last scrape",
+    () => loop.takeP99Ms() / 1000,
+  );
 }
 
 function samples(labels: readonly string[], readings: Readings): readonly Sample[] {

@@ -106,3 +106,24 @@ test("a counter of money is exact to the nano-dollar, however many amounts it su
     metrics.close();
   }
 });
+
+test("the series of a family are visited with their labels and values, money in USD", () => {
+  const metrics = createMetrics();
+  metrics.counter("sluice_seen_total", "Seen.", ["by"]).series("a")(2);
+  metrics.counter("sluice_seen_total", "Seen.", ["by"]).series("b")(3);
+  metrics.counter("sluice_paid_usd_total", "Paid.", ["by"]).series("a")(0.25);
+  metrics.histogram("sluice_took_seconds", "Took.", [], [1]).series()(7);
+  const visited = (name: string): unknown[] => {
+    const found: unknown[] = [];
+    metrics.each(name, (labels, value) => found.push([labels["by"], value]));
+    return found;
+  };
+  assert.deepEqual(visited("sluice_seen_total"), [
+    ["a", 2],
+    ["b", 3],
+  ]);
+  assert.deepEqual(visited("sluice_paid_usd_total"), [["a", 0.25]]);
+  assert.deepEqual(visited("sluice_took_seconds"), [[undefined, 1]]);
+  assert.deepEqual(visited("sluice_unknown"), []);
+  metrics.close();
+});

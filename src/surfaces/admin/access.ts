@@ -11,7 +11,8 @@ import type { AuditStore } from "../../plugin/store.ts";
 import type { Deliveries } from "../../webhooks/deliveries.ts";
 import type { AuthFailures } from "../auth-failures.ts";
 import { type ControlToken, controlTokenOf, isExpired, sha256 } from "../control-tokens.ts";
-import type { OperatorRoute, Reload } from "../shared-routes.ts";
+import type { OperatorRoute, Reload, ReviewedChange } from "../shared-routes.ts";
+import type { Overview } from "./v1/overview-schema.ts";
 
 export interface AdminContext {
   /** Address that the listener is bound to. */
@@ -24,7 +25,9 @@ export interface AdminContext {
   readonly failures: AuthFailures;
   /** Answers `POST /api/control`; undefined: that is on the public listener. */
   control(): RequestHandler | undefined;
-  reload(): Promise<Reload>;
+  /** `reviewed`: refuses to apply any other change. */
+  reload(reviewed?: ReviewedChange): Promise<Reload>;
+  overview(): MaybePromise<Overview>;
   readonly records: AdminRecords;
 }
 

@@ -16,6 +16,7 @@ import { pathOf, Router, wrongMethod } from "../router.ts";
 import { type HealthReport, reloadFields, type Shared, serveShared } from "../shared-routes.ts";
 import { AdminAccess, type AdminContext, type AdminRequest, type AdminRoute, hasSession } from "./access.ts";
 import { audit, deliveries } from "./records.ts";
+import { apiAdminRoutes } from "./v1/routes.ts";
 
 const metrics: AdminRoute = {
   ...{ method: "GET", path: "/metrics", access: "metrics token" },
@@ -61,6 +62,7 @@ const signOut: AdminRoute = {
 export const adminRoutes: readonly AdminRoute[] = [
   ...[metrics, reload, audit, deliveries],
   ...[session, signIn, signOut],
+  ...apiAdminRoutes,
 ];
 
 const SIGN_IN_BYTES_MAX = 4096;

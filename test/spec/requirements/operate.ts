@@ -4,4 +4,20 @@ export const OPERATE = {
   "cli.columns":
     "Tables and texts of commands are aligned by visible width, wide characters included, and wrapped to the terminal's.",
   "cli.hostile-text": "Control characters in texts of others are printed as escapes.",
+  "admin.v1.schema": "Each answer of a route of `/admin/v1/` has the body that the route's schema describes.",
+  "admin.v1.access": "Routes of `/admin/v1/` need a control-plane token, and their answers are not cached.",
+  "admin.overview":
+    "The overview shows configuration, last reload, store, open calls, traffic, totals, overrides, budgets and circuits.",
+  "admin.overview.diagnostics":
+    "The overview has the errors of a rejected reload with their frames, bounded in number.",
+  "admin.overview.budgets":
+    "The overview lists budgets of which more than 80 % is settled or reserved, the fullest first.",
+  "admin.overview.rates":
+    "Calls, errors and refusals per second are means over the last minute; totals of a day begin at midnight UTC.",
+  "admin.reload.reviewed":
+    "A reload with `from_hash` and `to_hash` applies that very change, or is 409 and applies nothing.",
+  "admin.reload.reviewed.race":
+    "Edits between the request and the load of a reviewed reload make it 409, and no retry applies them later.",
+  "admin.reload.outcome":
+    "`POST /admin/v1/reload` answers with generation, hash, revision, errors, warnings and what needs a restart.",
 } as const;

@@ -57,7 +57,11 @@ async function openPlane(t: TestContext): Promise<Plane> {
     failures: new AuthFailures({ clock, log, metrics, trail }),
     control: () => undefined,
     tokens: () => plane.tokens,
-    reload: async () => ({ ok: true, changed: false, generation: 1, needsRestart: [], errors: [] }),
+    reload: async () => ({
+      ...{ ok: true, changed: false, generation: 1, needsRestart: [], errors: [], warnings: [] },
+      inUse: { hash: "", revision: "" },
+    }),
+    overview: () => assert.fail("not asked for here"),
     records: {
       clock: setup.clock,
       audit: setup.store.audit,

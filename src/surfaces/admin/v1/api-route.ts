@@ -1,0 +1,114 @@
+/**
+ * What a route of `/admin/v1/` is: data from which the answers are served and can be described. The steps that all of them
+ * share are here: reading and checking the body, and writing the answer. Access is decided before, by the admin listener.
+ */
+import type { JsonMap } from "../../../base/json.ts";
+import { compileSchema } from "../../../base/json-schema.ts";
+import { parseJsonObject, readBytesWithin } from "../../../http/body.ts";
+import { sendError, sendErrorAs, sendJson } from "../../../http/respond.ts";
+import {
+  type GatewayError,
+  isGatewayError,
+  isPromise,
+  type JsonSchema,
+  type MaybePromise,
+  refuse,
+} from "../../../plugin/index.ts";
+import type { RoutePath } from "../../router.ts";
+import type { AdminContext, AdminRequest, AdminRoute } from "../access.ts";
+import type { Schema } from "./schema.ts";
+
+export interface ApiResponse {
+  readonly description: string;
+  readonly schema: Schema;
+}
+
+export interface ApiRoute extends RoutePath {
+  readonly summary: string;
+  /** Of the request's JSON body, which may be left out if the schema requires no key. Default: no body. */
+  readonly body?: Schema;
+  /** Bodies by status, refusals of the listener itself aside (`REFUSED`). */
+  readonly responses: Readonly<Record<number, ApiResponse>>;
+  handler(ctx: AdminContext, request: ApiRequest): MaybePromise<ApiAnswer>;
+}
+
+export interface ApiRequest extends AdminRequest {
+  /** As the schema wants it; {} where there was none. */
+  readonly body: JsonMap;
+}
+
+/** A body of the route's schema for that status, or a refusal with the specification's error body. */
+export type ApiAnswer = ApiContent | ApiRefusal | GatewayError;
+
+export interface ApiContent {
+  readonly status: number;
+  readonly content: object;
+}
+
+/** A refusal that says more than an error body. */
+export interface ApiRefusal {
+  readonly refusal: GatewayError;
+  readonly content: object;
+}
+
+const BODY_BYTES_MAX = 65_536;
+const BODY_TIMEOUT_MS = 10_000;
+
+/** The route as the admin listener serves it. */
+export function adminRouteOf(route: ApiRoute): AdminRoute {
+  const { method, path, summary } = route;
+  const check = route.body === undefined ? undefined : bodyCheck(route.body);
+  return {
+    ...{ method, path, summary, access: "control-plane token" },
+    handler(ctx, request) {
+      if (check === undefined) return serve(route, ctx, { ...request, body: {} });
+      return bodyOf(ctx, request, check).then((body) =>
+        isGatewayError(body)
+          ? sendError(request.req, request.res, body, request.headers)
+          : serve(route, ctx, { ...request, body }),
+      );
+    },
+  };
+}
+
+type BodyCheck = (body: unknown) => GatewayError | undefined;
+
+/** Does not settle when the client disconnects before the end of the body. */
+function bodyOf(
+  { records: { clock } }: AdminContext,
+  { req, res }: AdminRequest,
+  check: BodyCheck,
+): Promise<JsonMap | GatewayError> {
+  const limits = { bytesMax: BODY_BYTES_MAX, timeoutMs: BODY_TIMEOUT_MS, clock };
+  return new Promise((resolve) => {
+    readBytesWithin(req, res, limits, (bytes) => {
+      const body = bytes === undefined ? {} : isGatewayError(bytes) ? bytes : parseJsonObject(bytes);
+      // What JSON.parse returns is JSON.
+      resolve(isGatewayError(body) ? body : (check(body) ?? (body as JsonMap)));
+    });
+  });
+}
+
+function serve(route: ApiRoute, ctx: AdminContext, request: ApiRequest): MaybePromise<void> {
+  const answer = route.handler(ctx, request);
+  return isPromise(answer) ? answer.then((made) => send(request, made)) : send(request, answer);
+}
+
+function send({ req, res, headers }: ApiRequest, answer: ApiAnswer): void {
+  if (isGatewayError(answer)) return sendError(req, res, answer, headers);
+  const body = JSON.stringify(answer.content);
+  if ("refusal" in answer) return sendErrorAs(req, res, answer.refusal, { headers, body });
+  sendJson(res, answer.status, body, headers);
+}
+
+/** Compiled on first use: without requests with a body Ajv is not loaded. */
+function bodyCheck(schema: Schema): BodyCheck {
+  let compiled: ReturnType<typeof compileSchema> | undefined;
+  return (body) => {
+    // A JSON Schema, as `Schema` stands for.
+    compiled ??= compileSchema(schema as JsonSchema);
+    if (!compiled.ok) throw new Error(`not a schema: ${compiled.message}`);
+    const [fault] = compiled.check(body) ?? [];
+    return fault === undefined ? undefined : refuse(400, "invalid_field", `Invalid body: ${fault}.`);
+  };
+}

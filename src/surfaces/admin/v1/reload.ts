@@ -1,0 +1,103 @@
+/** `POST /admin/v1/reload`: loads the configuration now, or refuses when that is not the change that was reviewed. */
+import { reject } from "../../../plugin/index.ts";
+import type { ValueOf } from "../../../plugin/schema-type.ts";
+import type { Reload } from "../../shared-routes.ts";
+import type { ApiAnswer, ApiRoute } from "./api-route.ts";
+import { diagnostic, type ShownDiagnostic } from "./overview-schema.ts";
+import { choice, count, flag, list, object, text } from "./schema.ts";
+
+/** As `config_hash`. */
+const HASH = { minLength: 1, maxLength: 128 };
+
+const reviewed = {
+  type: "object",
+  description:
+    "The change that was reviewed, as `from.hash` and `to.hash` of a saved plan. Both or none: without them, whatever is there is loaded.",
+  properties: {
+    from_hash: text("Hash of the configuration that must be running.", HASH),
+    to_hash: text("Hash that the loaded configuration must have.", HASH),
+  },
+  dependentRequired: { from_hash: ["to_hash"], to_hash: ["from_hash"] },
+  additionalProperties: false,
+} as const;
+
+const shared = {
+  changed: flag("False: nothing had changed, or nothing was applied."),
+  generation: count("Of the configuration in use."),
+  config_hash: text("Of the configuration in use."),
+  revision: text("Its git revision; empty if unknown."),
+  needs_restart: list("Sections whose changes wait for a restart.", text("`server`, `admin` or `state`.")),
+  errors: list("Why it was rejected.", diagnostic),
+  warnings: list("Warnings.", diagnostic),
+};
+
+const applied = object("The configuration is in use.", {
+  ok: { const: true, description: "Always true." },
+  ...shared,
+});
+
+const rejected = object("The configuration is invalid; the one before it stays in use.", {
+  ok: { const: false, description: "Always false." },
+  ...shared,
+});
+
+const conflict = object("Another configuration than the reviewed one. Nothing was applied.", {
+  ok: { const: false, description: "Always false." },
+  error: text("Which one differs, and how."),
+  side: choice(
+    "`running`: the one in use differs from `from_hash`. `new`: the one that was loaded, from `to_hash`.",
+    ["running", "new"],
+  ),
+  found: object("What was found in place of the reviewed one.", {
+    hash: text("Its hash."),
+    revision: text("Its git revision; empty if unknown."),
+  }),
+});
+
+export const postReload: ApiRoute = {
+  ...{ method: "POST", path: "/admin/v1/reload" },
+  summary:
+    "Loads the configuration; with `from_hash` and `to_hash`, only if that is the change between these two.",
+  body: reviewed,
+  responses: {
+    200: { description: "Applied, or nothing had changed.", schema: applied },
+    409: { description: "Not what was reviewed; nothing was applied.", schema: conflict },
+    422: { description: "Invalid; nothing was applied.", schema: rejected },
+  },
+  async handler(ctx, { body }) {
+    const { from_hash: fromHash, to_hash: toHash } = body as ValueOf<typeof reviewed>; // Checked by this schema.
+    const isReviewed = fromHash !== undefined && toHash !== undefined;
+    const outcome = await ctx.reload(isReviewed ? { fromHash, toHash } : undefined);
+    return answerOf(outcome, isReviewed ? { running: fromHash, new: toHash } : { running: "", new: "" });
+  },
+};
+
+type Conflict = ValueOf<typeof conflict>;
+
+function answerOf(outcome: Reload, expected: Readonly<Record<Conflict["side"], string>>): ApiAnswer {
+  if (outcome.conflict !== undefined) {
+    const { side, found } = outcome.conflict;
+    const refusal = reject("config_not_reviewed", {
+      ...{ side, hash: found.hash, expected: expected[side] },
+    });
+    const content: Conflict = { ok: false, error: refusal.message, side, found };
+    return { refusal, content };
+  }
+  const { ok, changed, generation, inUse, needsRestart, errors, warnings } = outcome;
+  const content: ValueOf<typeof applied> | ValueOf<typeof rejected> = {
+    ...{ ok, changed, generation, config_hash: inUse.hash, revision: inUse.revision },
+    ...{ needs_restart: needsRestart, errors: errors.map(shown), warnings: warnings.map(shown) },
+  };
+  return { status: ok ? 200 : 422, content };
+}
+
+/** What operators see of a diagnostic. */
+export function shown(one: Reload["errors"][number]): ShownDiagnostic {
+  const { code, message, file, line, column, path, suggestion, help, frame } = one;
+  return {
+    ...{ code, message, file, line, column, path },
+    ...(suggestion !== undefined && { suggestion }),
+    ...(help !== undefined && { help }),
+    ...(frame !== undefined && { frame }),
+  };
+}
