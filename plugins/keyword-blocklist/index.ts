@@ -13,6 +13,7 @@ import {
 import { comparableText, foldedComparableText, isAscii, plainText } from "../text/plain-text.ts";
 import { WordGate } from "../text/word-gate.ts";
 import { WordTree } from "../text/word-tree.ts";
+import { placeOf } from "./where.ts";
 
 interface Options {
   readonly keywords?: readonly string[];
@@ -104,7 +105,8 @@ export default defineGuardrail<Options>({
           });
         if (keyword === undefined) return undefined;
         const code = about.side === "input" ? "keyword_blocked" : "answer_keyword_blocked";
-        return block(reject(code, { keyword }), `keyword '${keyword}'`);
+        const place = placeOf(text, keyword, { wholeWord: whole_word, caseSensitive: case_sensitive });
+        return block(reject(code, { keyword }), `keyword '${keyword}'`, place && [place]);
       },
     };
   },

@@ -60,7 +60,7 @@ export function verdictOnFindings<F extends Finding>(
   if (first === undefined) return undefined;
   if (mode === "block") {
     const { error, reason } = refusal(first);
-    return block(error, reason);
+    return block(error, reason, found);
   }
   const edits = found.map((finding) => ({ start: finding.start, end: finding.end, text: mask(finding) }));
   return replace(edits, [...new Set(found.map(({ name }) => name))].join(", "), restore);

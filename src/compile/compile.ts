@@ -14,11 +14,12 @@ import { makeHost, type Platform } from "../plugins-host/host.ts";
 import type { InstancePool } from "../plugins-host/instances.ts";
 import type { Registry } from "../plugins-host/registry.ts";
 import type { ProviderClients } from "../upstream/provider-clients.ts";
-import { type CompileContext, CompileError } from "./context.ts";
+import { type CompileContext, CompileError, type SetUpStage } from "./context.ts";
 import { builtIn, finishSteps, recordHooks, requestSteps, thirdParty, traceStep } from "./endpoint.ts";
 import { EndpointUnits } from "./endpoint-units.ts";
 import { compileMcp } from "./mcp.ts";
 import type { CompiledConfig, CompiledEndpoint, CompiledProject } from "./model.ts";
+import { networkOutbound, type Outbound } from "./outbound.ts";
 import { compileProxies } from "./proxy.ts";
 import { authenticateOptions } from "./stage-options.ts";
 
@@ -28,7 +29,11 @@ export interface CompileInput {
   readonly registry: Registry;
   readonly platform: Platform;
   readonly pool: InstancePool;
-  readonly clients: ProviderClients;
+  readonly clients: Pick<ProviderClients, "acquire">;
+  /** Default: connections over the network, providers' through `clients`. */
+  readonly outbound?: Outbound;
+  /** Default: the plugin's own `setup`. */
+  readonly setUpStage?: SetUpStage;
 }
 
 /** Rejects with a CompileError when a plugin's setup fails. */
@@ -105,6 +110,7 @@ export function listingOf({ endpoints }: ProjectConfig): string {
 
 export async function makeContext(input: CompileInput): Promise<CompileContext> {
   const { config, registry, platform, clients } = input;
+  const { outbound = networkOutbound(clients), setUpStage = setUp } = input;
   const lease = input.pool.lease();
   const own = new Set<Plugin>(BUILT_IN);
   const redact = await redactor(input);
@@ -115,7 +121,8 @@ export async function makeContext(input: CompileInput): Promise<CompileContext> 
     platform,
     lease,
     slices: new Slices(),
-    clients,
+    outbound,
+    setUpStage,
     hostFor(plugin) {
       let host = hosts.get(plugin);
       if (host === undefined) {
@@ -147,6 +154,9 @@ export async function makeContext(input: CompileInput): Promise<CompileContext> 
     },
   };
 }
+
+/** The options were checked against this plugin's own schema, which is what its type stands for. */
+const setUp: SetUpStage = (plugin, options, host) => plugin.setup(options as never, host);
 
 /** Redaction for logs is the built-in PII filter in mask mode; what it cannot judge at once is left out whole. */
 async function redactor({ config, registry, platform }: CompileInput): Promise<(text: string) => string> {

@@ -1,12 +1,12 @@
 /** What all parts of one compilation share. */
 import type { Slices } from "../base/slices.ts";
 import type { ResolvedConfig, SourcePlace } from "../config/model.ts";
-import type { Plugin } from "../plugin/contract.ts";
-import type { Host, MaybePromise } from "../plugin/index.ts";
+import type { Plugin, StagePlugin } from "../plugin/contract.ts";
+import type { Hooks, Host, MaybePromise } from "../plugin/index.ts";
 import type { Platform } from "../plugins-host/host.ts";
 import type { InstanceLease } from "../plugins-host/instances.ts";
 import type { Registry } from "../plugins-host/registry.ts";
-import type { ProviderClients } from "../upstream/provider-clients.ts";
+import type { Outbound } from "./outbound.ts";
 
 export interface CompileContext {
   readonly config: ResolvedConfig;
@@ -16,10 +16,14 @@ export interface CompileContext {
   /** Loops over many things yield to the event loop when their slice is used up. */
   readonly slices: Slices;
   hostFor(plugin: Plugin): Host;
-  readonly clients: ProviderClients;
+  readonly outbound: Outbound;
+  readonly setUpStage: SetUpStage;
   /** Runs `make`; what it throws becomes a CompileError that names the place in the YAML. */
   at<T>(place: SourcePlace, make: () => MaybePromise<T>): MaybePromise<T>;
 }
+
+/** Makes the hooks of a stage with its options. */
+export type SetUpStage = (plugin: StagePlugin<never>, options: object, host: Host) => MaybePromise<Hooks>;
 
 /** A plugin's setup failed: the configuration is refused, at the line that uses the plugin. */
 export class CompileError extends Error {

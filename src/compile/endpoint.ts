@@ -122,8 +122,7 @@ function placeStage(
 ): MaybePromise<Placed> {
   return context.lease.take<Placed>(plugin, options, {
     make: () =>
-      // The options were checked against this plugin's own schema, which is what its type stands for.
-      andThen(plugin.setup(options as never, context.hostFor(plugin)), (hooks) =>
+      andThen(context.setUpStage(plugin, options, context.hostFor(plugin)), (hooks) =>
         place(placing(context, plugin, plugin.stage), hooks),
       ),
     close: (placed) => placed.close(),

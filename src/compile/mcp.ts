@@ -8,7 +8,7 @@ import type { JsonMap } from "../base/json.ts";
 import { passthrough } from "../base/trace-context.ts";
 import type { EndpointConfig, ProjectConfig } from "../config/model.ts";
 import { isPromise, type JsonSchema } from "../plugin/index.ts";
-import { type McpClient, mcpClient } from "../upstream/mcp/client.ts";
+import type { McpClient } from "../upstream/mcp/client.ts";
 import type { CompileContext } from "./context.ts";
 import { passthroughChain } from "./endpoint.ts";
 import type { EndpointTool, McpOffer, OfferedServer } from "./model.ts";
@@ -47,7 +47,7 @@ function clientOf(context: CompileContext, settings: ServerSettings): McpClient 
   const { clock, log } = context.platform;
   const known = { ...settings, allow: context.config.network.allow };
   const client = context.lease.take<McpClient>(MCP_CLIENTS, known, {
-    make: () => mcpClient({ ...known, clock, log }),
+    make: () => context.outbound.mcpClient({ ...known, clock, log }),
     close: (made) => made.close(),
   });
   if (isPromise(client)) throw new Error("an MCP client is made at once");

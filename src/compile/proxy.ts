@@ -4,11 +4,11 @@
  */
 import { uuidV5 } from "../base/ids.ts";
 import type { OAuthConnectionConfig, ProjectConfig } from "../config/model.ts";
-import { type ProxyClient, proxyClient, proxyFailure } from "../net/proxy-client.ts";
+import { type ProxyClient, proxyFailure } from "../net/proxy-client.ts";
 import type { ProjectRef } from "../plugin/exchange.ts";
 import { isPromise } from "../plugin/index.ts";
 import type { AuditSeverity } from "../plugin/store.ts";
-import { type OAuthConnection, type OAuthEvent, oauthConnection } from "../upstream/oauth/oauth.ts";
+import type { OAuthConnection, OAuthEvent } from "../upstream/oauth/oauth.ts";
 import type { CompileContext } from "./context.ts";
 import { passthroughChain } from "./endpoint.ts";
 import type { CompiledProxy } from "./model.ts";
@@ -49,10 +49,10 @@ export async function compileProxies(
   return proxies;
 }
 
-function clientOf({ config, lease, platform: { clock } }: CompileContext): ProxyClient {
+function clientOf({ config, lease, outbound, platform: { clock } }: CompileContext): ProxyClient {
   const { allow } = config.network;
   const client = lease.take<ProxyClient>(PROXY_CLIENTS, allow, {
-    make: () => proxyClient({ allow, clock }),
+    make: () => outbound.proxyClient({ allow, clock }),
     close: (made) => made.close(),
   });
   if (isPromise(client)) throw new Error("a proxy client is made at once");
@@ -61,7 +61,7 @@ function clientOf({ config, lease, platform: { clock } }: CompileContext): Proxy
 
 /** Equal settings are one connection: its token outlives a reload. */
 function oauthOf(
-  { platform, lease }: CompileContext,
+  { platform, lease, outbound }: CompileContext,
   settings: OAuthConnectionConfig,
   project: ProjectRef,
 ): OAuthConnection {
@@ -78,7 +78,7 @@ function oauthOf(
   };
   const known = { ...settings, project };
   const connection = lease.take<OAuthConnection>(OAUTH_CONNECTIONS, known, {
-    make: () => oauthConnection({ settings, clock, fetch: http.fetch, changed }),
+    make: () => outbound.oauthConnection({ settings, clock, fetch: http.fetch, changed }),
     close: () => {},
   });
   if (isPromise(connection)) throw new Error("an OAuth connection is made at once");

@@ -145,16 +145,20 @@ function providerFor(
       const made = await plugin.setup(options as never, context.hostFor(plugin));
       const { clock, log } = context.platform;
       const guard = { plugin: plugin.name, log };
-      if (!isWireFormat(made))
-        return guardedProvider(made, guard, { clock, timeoutMs, firstByteTimeoutMs, idleTimeoutMs });
+      const wire = isWireFormat(made) ? made : context.outbound.wireFormatOf?.(made);
+      if (wire === undefined) {
+        // Only a Provider of its own has no format.
+        const whole = made as Provider;
+        return guardedProvider(whole, guard, { clock, timeoutMs, firstByteTimeoutMs, idleTimeoutMs });
+      }
       const { wireProvider } = await import("../upstream/wire.ts");
       const spoken = {
         name: credential?.name ?? "",
         apiKey: credential?.api_key ?? "",
         baseUrl: withoutTrailingSlashes(baseUrl),
       };
-      const format = guardedFormat(made, guard);
-      const { client, release } = await context.clients.acquire(transport, spoken.baseUrl);
+      const format = guardedFormat(wire, guard);
+      const { client, release } = await context.outbound.providerClient(transport, spoken.baseUrl, format);
       const provider = wireProvider(format, spoken, client, {
         timeoutMs,
         firstByteTimeoutMs,

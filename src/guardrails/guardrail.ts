@@ -1,5 +1,5 @@
 /** Turns a guardrail into hooks: one `judge` guards requests, whole answers and streams. */
-import type { GuardrailRun } from "../plugin/exchange.ts";
+import { coreExchange, type GuardrailRun } from "../plugin/exchange.ts";
 import type { Exchange, Hooks } from "../plugin/index.ts";
 import { guardAnswer } from "./answer.ts";
 import { inputGuard } from "./input.ts";
@@ -30,7 +30,9 @@ export function guardrailHooks(context: GuardContext): Hooks {
 }
 
 /** For the log, which tells a guardrail that passed from one that did not run. */
-function recordRun({ name }: GuardContext, x: Exchange, side: GuardrailRun["side"]): void {
+function recordRun(context: GuardContext, x: Exchange, side: GuardrailRun["side"]): void {
+  const { name } = context;
   // Read-only for plugins; the gateway's own exchange holds a mutable list.
   (x.guardrails as GuardrailRun[] | undefined)?.push({ guardrail: name, side });
+  coreExchange(x).trace?.guardrailBegan(context, name, side);
 }

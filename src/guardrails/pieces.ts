@@ -2,6 +2,7 @@
  * Judges a long text in pieces, so that a guardrail blocks the event loop for a few milliseconds at most and
  * `timeout_ms` applies to a synchronous guardrail too. Pieces overlap by the guardrail's window, as on a stream.
  */
+import type { Block } from "../plugin/contract.ts";
 import type { Clock, Edit, MaybePromise, TextContext, Verdict } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
 import { settledEdits, wholeWordsFrom } from "./edits.ts";
@@ -107,7 +108,8 @@ class PieceRun {
 
   /** Collects what one piece settles. undefined: there is more to judge. */
   #take(piece: string, verdict: Verdict | Failure): { readonly verdict: Verdict | Failure } | undefined {
-    if (verdict instanceof Failure || verdict?.verdict === "block") return { verdict };
+    if (verdict instanceof Failure) return { verdict };
+    if (verdict?.verdict === "block") return { verdict: blockFrom(verdict, this.#from) };
     if (this.#about.exchange.ended) return { verdict: undefined };
     const { clock, use } = this.#context;
     const isLast = this.#from + piece.length === this.#text.length;
@@ -145,4 +147,13 @@ class PieceRun {
     const reason = [...this.#reasons].join("; ");
     return { verdict: "replace", edits: this.#edits, reason, restore: this.#restore };
   }
+}
+
+/** The verdict on a piece, its spans as those of the whole text. */
+function blockFrom(verdict: Block, from: number): Block {
+  if (verdict.spans === undefined || from === 0) return verdict;
+  return {
+    ...verdict,
+    spans: verdict.spans.map(({ start, end }) => ({ start: start + from, end: end + from })),
+  };
 }

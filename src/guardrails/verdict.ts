@@ -4,6 +4,7 @@
  */
 import { isJsonObject } from "../base/json.ts";
 import type { GuardrailUse } from "../config/model.ts";
+import type { Span } from "../plugin/contract.ts";
 import type { Clock, Edit, Guardrail, Logger, MaybePromise, TextContext, Verdict } from "../plugin/index.ts";
 import { isGatewayError, isPromise } from "../plugin/index.ts";
 
@@ -74,11 +75,13 @@ function withDeadline(clock: Clock, timeoutMs: number, returned: Promise<unknown
 function readVerdict(returned: unknown, text: string): Verdict {
   if (returned === undefined) return undefined;
   if (!isJsonObject(returned)) throw new VerdictError(`the verdict is ${typeText(returned)}, not an object`);
-  const { verdict, reason, error, edits, restore } = returned;
+  const { verdict, reason, error, edits, restore, spans } = returned;
   if (typeof reason !== "string" || reason === "") throw new VerdictError("the verdict has no `reason`");
   if (verdict === "block") {
     if (!isGatewayError(error)) throw new VerdictError("a block needs an `error` made with reject or refuse");
-    return { verdict, error, reason };
+    return spans === undefined
+      ? { verdict, error, reason }
+      : { verdict, error, reason, spans: readSpans(spans, text.length) };
   }
   if (verdict !== "replace") {
     throw new VerdictError(`\`verdict\` is ${typeText(verdict)}, not block or replace`);
@@ -87,6 +90,17 @@ function readVerdict(returned: unknown, text: string): Verdict {
     throw new VerdictError(`\`restore\` is ${typeText(restore)}, not true or false`);
   }
   return { verdict, edits: readEdits(edits, text.length), reason, restore: restore === true };
+}
+
+/** Spans of a block change nothing: those that are not spans of the text are left out. */
+function readSpans(spans: unknown, length: number): readonly Span[] {
+  if (!Array.isArray(spans)) return [];
+  return spans.flatMap((span: unknown) => {
+    if (!isJsonObject(span)) return [];
+    const { start, end } = span;
+    const isInside = isOffset(start) && isOffset(end) && start <= end && end <= length;
+    return isInside ? [{ start, end }] : [];
+  });
 }
 
 function readEdits(edits: unknown, length: number): readonly Edit[] {

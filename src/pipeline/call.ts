@@ -25,6 +25,7 @@ import { STAGES } from "../plugin/index.ts";
 import type { Reservation } from "../plugin/store.ts";
 import { type PluginSite, runningPlugin } from "../plugin-guard/guard.ts";
 import { type CallbackGuard, guardedCallback, guardListeners } from "../plugin-guard/signal.ts";
+import type { CallTrace } from "./trace.ts";
 
 /** Before authenticate has accepted a token. */
 const NO_TOKEN: TokenRef = Object.freeze({
@@ -115,6 +116,8 @@ export class Call implements CoreExchange {
   readonly attempts: Attempt[] = [];
   readonly verdicts: VerdictRecord[] = [];
   delivery: Delivery | undefined = undefined;
+  /** Set where the call's stages are to be recorded, before the first of them. */
+  trace: CallTrace | undefined = undefined;
 
   /** Of its endpoint, in order. Set by the pipeline. */
   targets: readonly Target[] = NO_TARGETS;

@@ -130,6 +130,7 @@ export function endCall(x: Call, steps: readonly FinishStep[], ending: Ending): 
   x.owner = undefined;
   x.onCancel(undefined);
   const nowMs = x.rt.clock.monotonicMs();
+  const { stage } = x;
   x.enter(-1, nowMs);
   x.rt.buffered.release(x.heldBytes);
   x.heldBytes = 0;
@@ -150,6 +151,7 @@ export function endCall(x: Call, steps: readonly FinishStep[], ending: Ending): 
     firstByteMs: x.firstByteMs === 0 ? undefined : x.firstByteMs - x.startedMonotonicMs,
     stageMs: x.stageMs,
   };
+  x.trace?.ended(stage, x, end);
   const recorded = x.verdicts.length === 0 ? undefined : runFinish(x, steps, end, "with the answer");
   finishInBatch(() => finish(x, steps, end, recorded), x, finishFailed);
 }

@@ -35,11 +35,11 @@ export function runRequest(x: Call, steps: readonly RequestStep[], from = 0): Ma
       x.waitsFor = step;
       return outcome.then((settled) => {
         x.waitsFor = undefined;
-        if (settled !== undefined) return stopped(x, settled);
+        if (settled !== undefined) return stopped(x, step, settled);
         return x.ended ? undefined : runRequest(x, steps, i + 1);
       });
     }
-    return stopped(x, outcome);
+    return stopped(x, step, outcome);
   }
   return undefined;
 }
@@ -48,10 +48,21 @@ export function runRequest(x: Call, steps: readonly RequestStep[], from = 0): Ma
  * Claims that a hook made before it refused are decided first, so that a call over the per-request token cap counts
  * against the rate windows, and 429 comes before 422 (`order.rate-before-budget`).
  */
-function stopped(x: Call, outcome: Outcome): MaybePromise<Outcome> {
-  if (x.claims.length === 0) return outcome;
+function stopped(x: Call, step: RequestStep, outcome: Outcome): MaybePromise<Outcome> {
+  if (x.claims.length === 0) return stoppedAt(x, step, outcome);
   const decided = decideClaims(x);
-  return isPromise(decided) ? decided.then((refusal) => refusal ?? outcome) : (decided ?? outcome);
+  if (isPromise(decided)) return decided.then((refusal) => stoppedAt(x, step, refusal ?? outcome));
+  return stoppedAt(x, step, decided ?? outcome);
+}
+
+/** Notes where the call was stopped. */
+function stoppedAt<T>(
+  x: Call,
+  { stage, plugin }: { readonly stage: number; readonly plugin: string },
+  by: T,
+): T {
+  x.trace?.stoppedAt(stage, plugin);
+  return by;
 }
 
 /** Submits the claims made so far to the store, all or nothing. */
@@ -62,6 +73,7 @@ function decideClaims(x: Call): MaybePromise<GatewayError | undefined> {
   const settle = (
     admission: Awaited<ReturnType<StateStore["admit"]>>,
   ): MaybePromise<GatewayError | undefined> => {
+    x.trace?.decided(claims, admission);
     if (admission.admitted) {
       x.reservation = admission.reservation;
       if (admission.windows !== undefined) {
@@ -78,6 +90,7 @@ function decideClaims(x: Call): MaybePromise<GatewayError | undefined> {
     if (refused.kind !== "rate") return refused.refuse(admission.spentNanoUsd);
     // Windows and budgets are decided in one step, at the end of stage budget: a window's refusal is stage limit's.
     x.bookAs(LIMIT_STAGE);
+    x.trace?.stoppedAt(LIMIT_STAGE, "gateway");
     return refused.refuse(admission.retryAfterSeconds);
   };
   const admission = x.rt.store.admit(x.requestId, claims);
@@ -122,10 +135,11 @@ export function runResponse(
       x.waitsFor = step;
       return next.then((settled) => {
         x.waitsFor = undefined;
-        return isGatewayError(settled) ? settled : runResponse(x, steps, settled, i + 1);
+        if (isGatewayError(settled)) return stoppedAt(x, step, settled);
+        return runResponse(x, steps, settled, i + 1);
       });
     }
-    if (isGatewayError(next)) return next;
+    if (isGatewayError(next)) return stoppedAt(x, step, next);
     current = next;
   }
   return current;
@@ -143,7 +157,7 @@ export function openChunkHooks(x: Call, steps: readonly StreamStep[]): readonly 
   const hooks: OpenHook[] = [];
   for (const { stage, plugin, run } of steps) {
     const hook = run(x);
-    if (isGatewayError(hook)) return hook;
+    if (isGatewayError(hook)) return stoppedAt(x, { stage, plugin }, hook);
     if (hook !== undefined) hooks.push({ stage, plugin, hook });
   }
   return hooks;
@@ -168,7 +182,8 @@ export function runChunk(
       x.waitsFor = step;
       return next.then((settled) => aboveHook(x, hooks, settled, i));
     }
-    if (next === null || isGatewayError(next)) return next;
+    if (next === null) return next;
+    if (isGatewayError(next)) return stoppedAt(x, step, next);
     current = next;
   }
   return current;
@@ -190,7 +205,10 @@ function aboveHook(
   answer: HookAnswer,
   index: number,
 ): MaybePromise<HookAnswer> {
-  return answer === null || isGatewayError(answer) ? answer : runChunk(x, hooks, answer, index + 1);
+  if (answer === null) return answer;
+  const step = hooks[index];
+  if (isGatewayError(answer)) return step === undefined ? answer : stoppedAt(x, step, answer);
+  return runChunk(x, hooks, answer, index + 1);
 }
 
 /** Stores what must be stored before the client has its last byte. undefined when all went well. */
@@ -208,10 +226,11 @@ export function runCommit(
       x.waitsFor = step;
       return failed.then((settled) => {
         x.waitsFor = undefined;
-        return settled ?? runCommit(x, steps, result, i + 1);
+        if (settled !== undefined) return stoppedAt(x, step, settled);
+        return runCommit(x, steps, result, i + 1);
       });
     }
-    if (failed !== undefined) return failed;
+    if (failed !== undefined) return stoppedAt(x, step, failed);
   }
   return undefined;
 }

@@ -248,6 +248,17 @@ export interface Block {
   readonly error: GatewayError;
   /** For the log: which rule, which kind; none of the text. */
   readonly reason: string;
+  /**
+   * What it was refused for: ascending, not overlapping, in code units of the judged text. For `sluice explain` and
+   * traces; nothing is replaced. Default: the guardrail does not say. @since 0.2
+   */
+  readonly spans?: readonly Span[];
+}
+
+/** A piece of a text: from `start` up to, not including, `end`, in UTF-16 code units. @since 0.2 */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
 }
 
 export interface Replace {
@@ -308,9 +319,11 @@ export function defineStore<C>(plugin: Omit<StorePlugin<C>, "api" | "kind">): St
   return { api: 1, kind: "store", ...plugin };
 }
 
-/** A verdict that refuses. `error` is what the client gets, `reason` what the log says. */
-export function block(error: GatewayError, reason: string): Block {
-  return { verdict: "block", error, reason };
+/** A verdict that refuses. `error` is what the client gets, `reason` what the log says. `spans`: see `Block`. */
+export function block(error: GatewayError, reason: string, spans?: readonly Span[]): Block {
+  return spans === undefined
+    ? { verdict: "block", error, reason }
+    : { verdict: "block", error, reason, spans };
 }
 
 /** A verdict that replaces spans of the text. `edits`: ascending, not overlapping. `restore`: see `Replace`. */

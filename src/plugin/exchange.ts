@@ -2,7 +2,7 @@
  * The object a hook receives: one call, from its arrival to its end. Fields marked "from stage X" hold their empty
  * value before it. Hooks read it and return outcomes; what they may change is said at the field.
  */
-import type { CallOptions, ChatResult, FinishReason, Message, Usage } from "./chat.ts";
+import type { CallOptions, ChatResult, FinishReason, Message, Role, Usage } from "./chat.ts";
 import type { GatewayError } from "./errors.ts";
 
 /** A family of routes. */
@@ -218,6 +218,28 @@ export interface CoreExchange extends Exchange {
    * one listener at a time: a later call replaces the earlier one, undefined removes it.
    */
   onCancel(run: (() => void) | undefined): void;
+  /** What records the call's stages; undefined: nobody asked. Set by the gateway. */
+  readonly trace?: TraceSink | undefined;
+}
+
+/** What a guardrail decided about one text of a call. */
+export interface JudgedVerdict {
+  readonly side: GuardrailRun["side"];
+  readonly verdict: VerdictRecord["verdict"];
+  readonly shadow: boolean;
+  /** As in `VerdictRecord`: the rule that applied. */
+  readonly reason: string;
+  readonly role: Role;
+  /** What was found, [start, end) in UTF-16 code units of the judged text. Empty: the guardrail does not say where. */
+  readonly spans: readonly (readonly [start: number, end: number])[];
+  /** The judged text. */
+  readonly text?: string;
+}
+
+/** Records what guardrails decide. `context`: which use of the guardrail it is. */
+export interface TraceSink {
+  guardrailBegan(context: object, guardrail: string, side: GuardrailRun["side"]): void;
+  guardrailJudged(context: object, verdict: JudgedVerdict): void;
 }
 
 /** How a call ended. Handed to `finish`, once. */

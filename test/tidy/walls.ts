@@ -54,7 +54,14 @@ const WALLS: Readonly<Record<string, Wall>> = {
     ],
   },
   plan: { values: [...PUBLIC, "config"] },
-  cli: { values: [...PUBLIC, "config", "plan", "state", "gateway"] },
+  offline: {
+    values: [
+      ...PUBLIC,
+      ...["config", "net", "upstream", "state", "audit", "plugins-host", "compile", "pipeline", "http"],
+      ...["surfaces", "gateway"],
+    ],
+  },
+  cli: { values: [...PUBLIC, "config", "plan", "state", "gateway", "offline"] },
 };
 
 /** Each folder of surfaces/ is a surface, and imports no other one, except the folders of what several share. */

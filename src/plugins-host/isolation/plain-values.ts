@@ -59,7 +59,8 @@ export function plainVerdict(verdict: unknown): unknown {
   const { cause: _forLog, ...sent } = extras;
   // Through JSON, since the author may have added what cannot be cloned.
   const error = { code, status, message, extras: JSON.parse(JSON.stringify(sent)) as unknown };
-  return { verdict: verdict.verdict, reason: verdict.reason, error };
+  const { reason, spans } = verdict;
+  return { verdict: verdict.verdict, reason, error, ...(spans !== undefined && { spans }) };
 }
 
 /**
@@ -68,9 +69,7 @@ export function plainVerdict(verdict: unknown): unknown {
  */
 export function verdictFrom(plain: unknown): Verdict {
   const restored =
-    isJsonObject(plain) && plain.verdict === "block"
-      ? { verdict: "block", reason: plain.reason, error: errorFrom(plain.error) }
-      : plain;
+    isJsonObject(plain) && plain.verdict === "block" ? { ...plain, error: errorFrom(plain.error) } : plain;
   // See above: not yet known to be one.
   return restored as Verdict;
 }
