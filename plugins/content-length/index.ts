@@ -17,6 +17,7 @@ export default defineGuardrail<Options>({
     },
   },
   examples: [{ max: 8000 }],
+  strength: { max: "less" },
   setup({ max }) {
     return {
       window: 0,

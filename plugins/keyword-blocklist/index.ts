@@ -77,6 +77,7 @@ export default defineGuardrail<Options>({
       ? [{ option: undefined, message: "it looks for nothing: give `keywords` or `patterns`" }]
       : patternErrors(patterns);
   },
+  strength: { keywords: "more", patterns: "more", whole_word: "less", case_sensitive: "less" },
   setup({ keywords = [], patterns = {}, whole_word = true, case_sensitive = false }) {
     const compared = case_sensitive ? comparableText : foldedComparableText;
     const finder = new KeywordFinder(keywords, whole_word, compared);

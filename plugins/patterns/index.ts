@@ -47,6 +47,7 @@ export default defineGuardrail<Options>({
     const misplaced = unused ? [{ option: "replacement", message: "`replacement` needs `mode: mask`" }] : [];
     return [...misplaced, ...patternErrors(patterns)];
   },
+  strength: { patterns: "more", mode: ["mask", "block"], replacement: "neutral", case_sensitive: "less" },
   setup({ patterns, mode = "block", replacement, case_sensitive = false }) {
     const matchesIn = patternMatches(patterns, !case_sensitive, mode === "block" ? 1 : undefined);
     return {

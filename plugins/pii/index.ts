@@ -63,6 +63,8 @@ export default defineGuardrail<Options>({
       ? []
       : [{ option: "restore", message: "`restore` is for masks of the input, and `on` has no `input`" }];
   },
+  // Regions that are named are searched without words that announce a number: they differ from the default both ways.
+  strength: { mode: ["mask", "block"], kinds: "more", regions: "more", restore: "less" },
   setup({ mode = "block", kinds = PII_KINDS, restore = false, regions }) {
     const search = piiSearch(kinds, regions);
     const longest = Math.max(CONTEXT_CHARACTERS, ...kinds.map((kind) => KIND_WORDS[kind].charactersMax));

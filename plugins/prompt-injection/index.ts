@@ -58,6 +58,7 @@ export default defineGuardrail<Options>({
     },
   },
   examples: [{}, { threshold: 1.5 }],
+  strength: { threshold: "less" },
   setup({ threshold = BLOCKING_SCORE }) {
     // Here rather than in the first call, which would wait for it.
     prepared();

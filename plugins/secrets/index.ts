@@ -25,6 +25,7 @@ export default defineGuardrail<Options>({
     },
   },
   examples: [{}, { mode: "mask", kinds: ["openai", "private_key"] }],
+  strength: { mode: ["mask", "block"], kinds: "more" },
   setup({ mode = "block", kinds = SECRET_KINDS }) {
     const wanted = new Set(kinds);
     return {

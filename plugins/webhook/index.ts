@@ -61,6 +61,8 @@ export default defineGuardrail<Options>({
   },
   examples: [{ url: "https://guard.example.com/judge", secret: "${env:GUARD_SECRET}", window: 200 }],
   buffersStream: ({ window }) => window === undefined,
+  // Another service may judge otherwise; without a window it sees whole answers.
+  strength: { headers: "neutral", secret: "neutral", window: "more" },
   setup({ url, headers = {}, secret, window = undefined }, host) {
     if (!URL.canParse(url)) throw new Error("url is no URL: its host or port is malformed");
     return {

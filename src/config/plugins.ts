@@ -1,6 +1,6 @@
 /** Plugins as configuration sees them: names with schemas. Loading the modules is the caller's; see `PluginLoader`. */
 import { dirname, resolve } from "node:path";
-import type { GuardrailPlacement, OptionError } from "../plugin/contract.ts";
+import type { GuardrailPlacement, GuardrailStrength, OptionError } from "../plugin/contract.ts";
 import type { JsonSchema } from "../plugin/index.ts";
 import type { SettingConstraint } from "../provider-kit/index.ts";
 import type { AllowedReferences } from "./allowed-names.ts";
@@ -21,12 +21,16 @@ export interface KnownPlugin {
   readonly needsApiKey?: boolean;
   /** Providers only; false when a credential or `providers.<key>` must give `base_url`. Default true. */
   readonly hasBaseUrl?: boolean;
+  /** Providers only: where requests go when the configuration does not say. */
+  readonly defaultBaseUrl?: string | undefined;
   /** Providers only: settings that models refuse, for these options. May throw where the options are faulty. */
   readonly constraints?: (options: object) => readonly SettingConstraint[];
   /** Guardrails only: whether a streamed answer is held to its end, for these options. May throw, as `constraints`. */
   readonly buffersStream?: (options: object) => boolean;
   /** Guardrails only: what the schema cannot say of these options. May throw, as `constraints`. */
   readonly faults?: (options: object, place: GuardrailPlacement) => readonly OptionError[];
+  /** Guardrails only: which way its options change what it catches. */
+  readonly strength?: GuardrailStrength;
 }
 
 /** All plugins, built in or registered by the configuration's modules. */

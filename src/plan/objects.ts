@@ -43,6 +43,8 @@ export interface ConfigObject {
   readonly value: JsonMap;
   /** Of its map in `Side.shown.config`. */
   readonly path: ConfigPath;
+  /** In lower case; null: of the whole gateway. */
+  readonly projectUuid: string | null;
   /** `moved_from`: the name that it had. */
   readonly movedFrom: string | null;
 }
@@ -64,73 +66,109 @@ const PARTS: Readonly<Record<string, readonly [kind: ObjectKind, ...identity: st
 const ROOT_LISTS: ReadonlySet<string> = new Set(["projects", "providers", "prices", "plugins"]);
 
 /** In the order of the configuration. */
-export function objectsOf({ shown: { config } }: Side): readonly ConfigObject[] {
-  const objects: ConfigObject[] = [];
-  const add = (ref: ObjectRef, identity: string, value: JsonMap, path: ConfigPath): void => {
+export function objectsOf({ shown: { config }, config: resolved }: Side): readonly ConfigObject[] {
+  const found = [
+    ...sections(config),
+    ...itemsOf(asJsonMap(config["control_plane"])["tokens"]).map(([index, value]): Found => {
+      const ref: ObjectRef = { kind: "control_token", project: null, name: String(value["name"]) };
+      return { ref, key: `control_token/${ref.name}`, value, path: ["control_plane", "tokens", index] };
+    }),
+    ...Object.entries(asJsonMap(config["providers"])).map(([name, value]): Found => {
+      const ref: ObjectRef = { kind: "provider", project: null, name };
+      return { ref, key: `provider/${name}`, value: asJsonMap(value), path: ["providers", name] };
+    }),
+    ...itemsOf(config["prices"]).map(([index, value]): Found => {
+      const name = `${String(value["provider"])}/${String(value["model"])}`;
+      return {
+        ref: { kind: "price", project: null, name },
+        key: `price/${name}`,
+        value,
+        path: ["prices", index],
+      };
+    }),
+    ...pluginsOf(config, resolved),
+    ...projectsOf(config),
+  ];
+  const known = new Map<string, number>();
+  return found.map(({ ref, key, value, path, projectUuid = null }) => {
     const { moved_from: moved } = value;
-    objects.push({ ref, identity, value, path, movedFrom: typeof moved === "string" ? moved : null });
-  };
-  for (const [key, value] of Object.entries(config)) {
-    if (ROOT_LISTS.has(key)) continue;
-    const { tokens, ...own } = isJsonMap(value) ? value : { value };
-    add(
-      { kind: "gateway", project: null, name: key },
-      `gateway/${key}`,
-      key === "control_plane" ? own : { ...own, ...(tokens === undefined ? {} : { tokens }) },
-      [key],
-    );
-  }
-  for (const [index, token] of itemsOf(asJsonMap(config["control_plane"])["tokens"])) {
-    const name = String(token["name"]);
-    add({ kind: "control_token", project: null, name }, `control_token/${name}`, token, [
-      "control_plane",
-      "tokens",
-      index,
-    ]);
-  }
-  for (const [name, value] of Object.entries(asJsonMap(config["providers"])))
-    add({ kind: "provider", project: null, name }, `provider/${name}`, asJsonMap(value), ["providers", name]);
-  for (const [index, price] of itemsOf(config["prices"])) {
-    const name = [price["provider"], price["model"], price["geo"]]
-      .filter((part) => typeof part === "string")
-      .join("/");
-    add({ kind: "price", project: null, name }, `price/${name}`, price, ["prices", index]);
-  }
-  const { plugins } = config;
-  for (const [index, module] of (Array.isArray(plugins) ? plugins : []).entries())
-    add({ kind: "plugin", project: null, name: String(module) }, `plugin/${String(module)}`, { module }, [
-      "plugins",
-      index,
-    ]);
-  addProjects(config, add);
-  return objects;
+    const nth = (known.get(key) ?? 0) + 1;
+    known.set(key, nth);
+    // Two plugin modules of one relative path in two folders, or a token named like another one's id.
+    const identity = nth === 1 ? key : `${key}#${nth}`;
+    return { ref, identity, value, path, projectUuid, movedFrom: typeof moved === "string" ? moved : null };
+  });
 }
 
-type Add = (ref: ObjectRef, identity: string, value: JsonMap, path: ConfigPath) => void;
+/** `key`: its identity, unless another one has the same. */
+interface Found extends Pick<ConfigObject, "ref" | "value" | "path"> {
+  readonly key: string;
+  readonly projectUuid?: string;
+}
 
-function addProjects(config: JsonMap, add: Add): void {
+function sections(config: JsonMap): readonly Found[] {
+  return Object.entries(config)
+    .filter(([name]) => !ROOT_LISTS.has(name))
+    .map(([name, section]) => {
+      const { tokens, ...own } = isJsonMap(section) ? section : { value: section };
+      const value = name === "control_plane" || tokens === undefined ? own : { ...own, tokens };
+      return { ref: { kind: "gateway", project: null, name }, key: `gateway/${name}`, value, path: [name] };
+    });
+}
+
+/** What a module's files hold counts, wherever they are. */
+function pluginsOf({ plugins }: JsonMap, resolved: Side["config"]): readonly Found[] {
+  return (Array.isArray(plugins) ? plugins : []).map((module: JsonValue, index) => {
+    const name = String(module);
+    const value = { module, version: resolved.plugins[index]?.version ?? "" };
+    return {
+      ref: { kind: "plugin", project: null, name },
+      key: `plugin/${name}`,
+      value,
+      path: ["plugins", index],
+    };
+  });
+}
+
+function projectsOf(config: JsonMap): readonly Found[] {
   const projects = itemsOf(config["projects"]);
   const slugs = projects.map(([, { name }]) => slugOf(String(name)));
-  for (const [index, project] of projects) {
-    const uuid = String(project["uuid"]).toLowerCase();
+  return projects.flatMap(([index, project]) => {
+    const projectUuid = String(project["uuid"]).toLowerCase();
     const slug = slugs[index] ?? "";
     const isAlone = slug !== "" && slugs.indexOf(slug) === slugs.lastIndexOf(slug);
-    const name = isAlone ? slug : uuid;
-    const path = ["projects", index] as const;
+    const name = isAlone ? slug : projectUuid;
     const own = Object.entries(project).filter(
       ([key]) => key !== "endpoint_defaults" && !Object.hasOwn(PARTS, key),
     );
-    add({ kind: "project", project: name, name }, `project/${uuid}`, Object.fromEntries(own), path);
-    for (const [key, [kind, ...identities]] of Object.entries(PARTS)) {
-      for (const [at, item] of itemsOf(project[key])) {
-        const known = identities
-          .map((identity) => item[identity])
-          .find((value) => value !== null && value !== undefined);
-        const itemName = String(known);
-        add({ kind, project: name, name: itemName }, `${uuid}/${kind}/${itemName}`, item, [...path, key, at]);
-      }
-    }
-  }
+    return [
+      {
+        ref: { kind: "project", project: name, name },
+        key: `project/${projectUuid}`,
+        value: Object.fromEntries(own),
+        path: ["projects", index],
+        projectUuid,
+      },
+      ...partsOf(project, { name, index, projectUuid }),
+    ] satisfies Found[];
+  });
+}
+
+interface ProjectPlace {
+  readonly name: string;
+  readonly index: number;
+  readonly projectUuid: string;
+}
+
+function partsOf(project: JsonMap, { name, index, projectUuid }: ProjectPlace): readonly Found[] {
+  return Object.entries(PARTS).flatMap(([list, [kind, ...identities]]) =>
+    itemsOf(project[list]).map(([at, value]) => {
+      const known = identities.map((key) => value[key]).find((own) => own !== null && own !== undefined);
+      const ref = { kind, project: name, name: String(known) };
+      const key = `${projectUuid}/${kind}/${ref.name}`;
+      return { ref, key, value, path: ["projects", index, list, at], projectUuid };
+    }),
+  );
 }
 
 function itemsOf(value: JsonValue | undefined): readonly (readonly [number, JsonMap])[] {

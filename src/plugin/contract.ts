@@ -176,6 +176,8 @@ export interface GuardrailPlugin<C = unknown> extends PluginBase {
   buffersStream?(config: C): boolean;
   /** What the schema cannot say of options that it accepts. Asked at load, before `setup`. Default: nothing. */
   validateOptions?(config: C, use: GuardrailPlacement): readonly OptionError[];
+  /** Which way its options change what it catches. Default: not known. @since 0.2 */
+  readonly strength?: GuardrailStrength;
   setup(config: C, host: Host): MaybePromise<Guardrail>;
 }
 
@@ -183,6 +185,27 @@ export interface GuardrailPlugin<C = unknown> extends PluginBase {
 export interface GuardrailPlacement {
   readonly on: readonly ("input" | "output")[];
 }
+
+/**
+ * Which way a change of an option goes, so that `sluice plan` can tell a protection that is weakened from one that is made
+ * stricter. `more`: a larger number, `true`, or a list or map that gains entries, is stricter. `less`: the opposite.
+ * `neutral`: the option decides nothing about what is caught. A list: the values, weakest first. A function: compares two
+ * values (undefined: absent and without a default); it is pure and does not throw.
+ * @since 0.2
+ */
+export type OptionStrength =
+  | "more"
+  | "less"
+  | "neutral"
+  | readonly (string | number | boolean)[]
+  | ((before: unknown, after: unknown) => "stricter" | "weaker" | "same" | "unknown");
+
+/**
+ * By option of the plugin's schema; the direction of one that is absent is unknown, and counts as stricter and as weaker.
+ * Where the values of a listed option include `mask`, a guardrail with that value masks; all others block.
+ * @since 0.2
+ */
+export type GuardrailStrength = Readonly<Record<string, OptionStrength>>;
 
 /** Something wrong with an option, shown at its place in the YAML. */
 export interface OptionError {

@@ -5,6 +5,7 @@ import type { PluginModule, SourcePlace } from "../config/model.ts";
 import type {
   GuardrailPlacement,
   GuardrailPlugin,
+  GuardrailStrength,
   OptionError,
   Plugin,
   ProviderPlugin,
@@ -51,6 +52,7 @@ export class Registry {
         // See `constraints`.
         buffersStream: (options) => plugin.buffersStream?.(options as never) ?? false,
         faults: (options, place) => plugin.validateOptions?.(options as never, place) ?? [],
+        ...(plugin.strength === undefined ? {} : { strength: plugin.strength }),
       };
     }
     if (plugin.kind !== "provider") return { schema };
@@ -58,6 +60,7 @@ export class Registry {
       schema,
       needsApiKey: plugin.needsApiKey,
       hasBaseUrl: plugin.defaultBaseUrl !== undefined,
+      defaultBaseUrl: plugin.defaultBaseUrl,
       // The options are not validated yet; the caller handles exceptions.
       constraints: (options) => constraintsOf(plugin, options as never),
     };
@@ -108,9 +111,11 @@ export interface PluginFacts {
   readonly schema: JsonSchema;
   readonly needsApiKey?: boolean;
   readonly hasBaseUrl?: boolean;
+  readonly defaultBaseUrl?: string | undefined;
   readonly constraints?: (options: object) => readonly SettingConstraint[];
   readonly buffersStream?: (options: object) => boolean;
   readonly faults?: (options: object, place: GuardrailPlacement) => readonly OptionError[];
+  readonly strength?: GuardrailStrength;
 }
 
 const ENDPOINT_STAGES: readonly StagePlugin<never>[] = BUILT_IN.flatMap((plugin) =>
