@@ -8,15 +8,9 @@ import { AnthropicBody } from "./wire/anthropic-body.ts";
 import { AnthropicDecoder } from "./wire/anthropic-events.ts";
 import { anthropicConstraints, OUTPUT_TOKENS_DEFAULT } from "./wire/anthropic-models.ts";
 
-interface AnthropicOptions {
-  readonly anthropic_version?: string;
-  readonly anthropic_beta?: readonly string[];
-  readonly prompt_cache?: "5m" | "1h";
-}
-
 const VERSION = "2023-06-01";
 
-export const anthropic = defineProvider<AnthropicOptions>({
+export const anthropic = defineProvider({
   name: "anthropic",
   label: "Anthropic",
   description: "Anthropic's messages.",
@@ -46,8 +40,8 @@ export const anthropic = defineProvider<AnthropicOptions>({
   },
   examples: [{}, { anthropic_version: "2026-10-21", prompt_cache: "5m" }],
   outputTokensDefault: OUTPUT_TOKENS_DEFAULT,
-  constraints: ({ anthropic_version = VERSION }) => anthropicConstraints(anthropic_version),
-  setup({ anthropic_version = VERSION, anthropic_beta = [], prompt_cache }, host): WireFormat {
+  constraints: ({ anthropic_version }) => anthropicConstraints(anthropic_version),
+  setup({ anthropic_version, anthropic_beta = [], prompt_cache }, host): WireFormat {
     const newId = toolCallIds(host);
     const body = new AnthropicBody(prompt_cache);
     const versions = {

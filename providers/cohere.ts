@@ -4,6 +4,7 @@ import type {
   ContentPart,
   JsonSchema,
   Message,
+  OptionsOf,
   ProviderRequest,
   WireFormat,
 } from "sluice/provider";
@@ -17,42 +18,39 @@ import {
   toolCallIds,
   toolJson,
 } from "sluice/provider";
-import { type CountedTokens, decodeCohere, decodeCohereVectors } from "./wire/cohere-answer.ts";
+import { decodeCohere, decodeCohereVectors } from "./wire/cohere-answer.ts";
 import { CohereDecoder } from "./wire/cohere-events.ts";
 
-interface CohereOptions {
-  readonly safety_mode?: "CONTEXTUAL" | "STRICT" | "OFF";
-  readonly thinking?: "enabled" | "disabled";
-  readonly client_name?: string;
-  readonly count?: CountedTokens;
-}
+const schema = {
+  type: "object",
+  additionalProperties: false,
+  properties: {
+    safety_mode: {
+      enum: ["CONTEXTUAL", "STRICT", "OFF"],
+      description: "Which safety instruction Cohere puts into the prompt.",
+    },
+    thinking: {
+      enum: ["enabled", "disabled"],
+      description: "Whether reasoning models think before they answer. Nobody sees their thoughts.",
+    },
+    client_name: { type: "string", minLength: 1, description: "Sent as X-Client-Name." },
+    count: {
+      enum: ["tokens", "billed_units"],
+      description:
+        "Which of Cohere's two counts is used for both usage and cost: all tokens, its hidden preamble included, or what it bills. Absent: all tokens are the usage, and the cost follows what it bills.",
+    },
+  },
+} as const;
 
-export const cohere = defineProvider<CohereOptions>({
+type CohereOptions = OptionsOf<typeof schema>;
+
+export const cohere = defineProvider({
   name: "cohere",
   label: "Cohere",
   description: "Cohere's chat, version 2.",
   defaultBaseUrl: "https://api.cohere.com",
   needsApiKey: true,
-  schema: {
-    type: "object",
-    additionalProperties: false,
-    properties: {
-      safety_mode: {
-        enum: ["CONTEXTUAL", "STRICT", "OFF"],
-        description: "Which safety instruction Cohere puts into the prompt.",
-      },
-      thinking: {
-        enum: ["enabled", "disabled"],
-        description: "Whether reasoning models think before they answer. Nobody sees their thoughts.",
-      },
-      client_name: { type: "string", minLength: 1, description: "Sent as X-Client-Name." },
-      count: {
-        enum: ["tokens", "billed_units"],
-        description:
-          "Which of Cohere's two counts is used for both usage and cost: all tokens, its hidden preamble included, or what it bills. Absent: all tokens are the usage, and the cost follows what it bills.",
-      },
-    },
-  },
+  schema,
   examples: [{}, { safety_mode: "STRICT", thinking: "disabled", count: "billed_units" }],
   constraints: [
     { setting: "temperature", range: { min: 0, max: 1 }, reason: "Cohere takes 0 to 1" },

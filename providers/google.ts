@@ -10,7 +10,7 @@ import {
   type WireFormat,
 } from "sluice/provider";
 import { decodeGoogle, decodeGoogleVectors } from "./wire/google-answer.ts";
-import { GoogleBody, type GoogleSettings } from "./wire/google-body.ts";
+import { GoogleBody } from "./wire/google-body.ts";
 import { GoogleDecoder } from "./wire/google-events.ts";
 import { googleFailure } from "./wire/google-failure.ts";
 import { Memory } from "./wire/memory.ts";
@@ -44,7 +44,7 @@ const CATEGORIES = [
 ];
 const THRESHOLDS = ["OFF", "BLOCK_NONE", "BLOCK_ONLY_HIGH", "BLOCK_MEDIUM_AND_ABOVE", "BLOCK_LOW_AND_ABOVE"];
 
-export const google = defineProvider<GoogleSettings>({
+export const google = defineProvider({
   name: "google",
   label: "Google",
   description: "Google's Gemini API.",

@@ -1,10 +1,6 @@
 /** Groq: OpenAI's format, with usage in a place of its own and a status of its own for want of capacity. */
 import { defineProvider, openAiChat } from "sluice/provider";
 
-interface GroqOptions {
-  readonly service_tier?: string;
-}
-
 /** The others refuse a schema. */
 const TAKES_SCHEMA = /gpt-oss|llama-4|kimi-k2/;
 
@@ -24,7 +20,7 @@ const REFUSED = new Set([
   "file",
 ]);
 
-export const groq = defineProvider<GroqOptions>({
+export const groq = defineProvider({
   name: "groq",
   label: "Groq",
   description: "Groq's chat completions.",

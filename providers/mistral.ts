@@ -2,10 +2,6 @@
 import { createHash } from "node:crypto";
 import { defineProvider, openAiChat } from "sluice/provider";
 
-interface MistralOptions {
-  readonly safe_prompt?: boolean;
-}
-
 /** Whatever it does not know, Mistral refuses. */
 const TAKEN = new Set([
   "input",
@@ -40,7 +36,7 @@ function toolCallId(id: string): string {
   return Array.from(hash, (byte) => ID_CHARACTERS.charAt(byte % ID_CHARACTERS.length)).join("");
 }
 
-export const mistral = defineProvider<MistralOptions>({
+export const mistral = defineProvider({
   name: "mistral",
   label: "Mistral",
   description: "Mistral's chat completions.",

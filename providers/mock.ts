@@ -7,6 +7,7 @@ import type {
   ChatResult,
   Clock,
   Exchange,
+  OptionsOf,
   Provider,
   ProviderFailure,
   ProviderRequest,
@@ -28,21 +29,6 @@ import {
 /** What one call does instead of answering. A number is an HTTP status of 400 or more. */
 type Fate = number | "ok" | "timeout" | "unreachable" | "cut";
 
-interface MockOptions {
-  /** `{{input}}`: the last user message; `{{model}}`: the model asked for; `{{system}}`: the prompt's beginning. */
-  readonly reply?: string;
-  /** Before an answer or its first chunk. */
-  readonly latency_ms?: number;
-  /** Between two chunks of a stream; 0: all at once. */
-  readonly chunk_ms?: number;
-  /** Pieces of a stream; absent: one a word. */
-  readonly chunks?: number;
-  /** One entry a call, in order; the last one holds for every call after it. */
-  readonly fail?: readonly Fate[];
-  /** Absent: about 4 characters a token. */
-  readonly usage?: { readonly prompt_tokens: number; readonly completion_tokens: number };
-}
-
 const DEFAULT_REPLY =
   "Hello from {{model}}! You said: “{{input}}” My instructions: “{{system}}” No model was asked and no key was needed; " +
   "put a real provider into the config and the same call reaches it.";
@@ -53,45 +39,49 @@ const SHOWN_CHARACTERS_MAX = 200;
 const tokens = { type: "integer", minimum: 0 } as const;
 const milliseconds = { type: "integer", minimum: 0, maximum: 600_000 } as const;
 
-export const mock = defineProvider<MockOptions>({
+const schema = {
+  type: "object",
+  additionalProperties: false,
+  properties: {
+    reply: {
+      type: "string",
+      description:
+        "{{input}} is the last user message, {{model}} the model, {{system}} the first 200 characters of the system prompt.",
+    },
+    latency_ms: milliseconds,
+    chunk_ms: milliseconds,
+    chunks: { type: "integer", minimum: 1, maximum: 100_000 },
+    fail: {
+      type: "array",
+      minItems: 1,
+      maxItems: 1000,
+      items: {
+        anyOf: [
+          { type: "integer", minimum: 400, maximum: 599 },
+          { enum: ["ok", "timeout", "unreachable", "cut"] },
+        ],
+      },
+      description:
+        "One entry a call; the last one holds from then on. cut: a stream that breaks off half-way.",
+    },
+    usage: {
+      type: "object",
+      additionalProperties: false,
+      required: ["prompt_tokens", "completion_tokens"],
+      properties: { prompt_tokens: tokens, completion_tokens: tokens },
+    },
+  },
+} as const;
+
+type MockOptions = OptionsOf<typeof schema>;
+
+export const mock = defineProvider({
   name: "mock",
   label: "Mock",
   description: "Answers from a template, without key and network.",
   defaultBaseUrl: "mock://local",
   needsApiKey: false,
-  schema: {
-    type: "object",
-    additionalProperties: false,
-    properties: {
-      reply: {
-        type: "string",
-        description:
-          "{{input}} is the last user message, {{model}} the model, {{system}} the first 200 characters of the system prompt.",
-      },
-      latency_ms: milliseconds,
-      chunk_ms: milliseconds,
-      chunks: { type: "integer", minimum: 1, maximum: 100_000 },
-      fail: {
-        type: "array",
-        minItems: 1,
-        maxItems: 1000,
-        items: {
-          anyOf: [
-            { type: "integer", minimum: 400, maximum: 599 },
-            { enum: ["ok", "timeout", "unreachable", "cut"] },
-          ],
-        },
-        description:
-          "One entry a call; the last one holds from then on. cut: a stream that breaks off half-way.",
-      },
-      usage: {
-        type: "object",
-        additionalProperties: false,
-        required: ["prompt_tokens", "completion_tokens"],
-        properties: { prompt_tokens: tokens, completion_tokens: tokens },
-      },
-    },
-  },
+  schema,
   examples: [
     {},
     { reply: "Echo: {{input}}", latency_ms: 200, chunk_ms: 20, chunks: 50 },

@@ -7,6 +7,7 @@ import type {
   Credential,
   JsonObject,
   Message,
+  OptionsOf,
   ProviderRequest,
   Tool,
   WireFormat,
@@ -24,43 +25,40 @@ import {
 } from "sluice/provider";
 import { decodeOllama, decodeOllamaVectors, OllamaDecoder } from "./wire/ollama-answer.ts";
 
-interface OllamaOptions {
-  readonly num_ctx?: number;
-  readonly keep_alive?: string | number;
-  readonly think?: boolean | "low" | "medium" | "high" | "max";
-  readonly truncate?: boolean;
-}
+const schema = {
+  type: "object",
+  additionalProperties: false,
+  properties: {
+    num_ctx: {
+      type: "integer",
+      minimum: 1,
+      description:
+        "Context length in tokens. Ollama's default is small, and it cuts longer prompts silently.",
+    },
+    truncate: {
+      type: "boolean",
+      description: "false: a prompt longer than the context is an error. Ollama's default: true.",
+    },
+    keep_alive: {
+      type: ["string", "integer"],
+      description: 'How long the model stays loaded: "10m", seconds, or -1 for ever.',
+    },
+    think: {
+      enum: [true, false, "low", "medium", "high", "max"],
+      description: "Whether and how hard the model thinks before it answers. Nobody sees its thoughts.",
+    },
+  },
+} as const;
 
-export const ollama = defineProvider<OllamaOptions>({
+type OllamaOptions = OptionsOf<typeof schema>;
+
+export const ollama = defineProvider({
   name: "ollama",
   label: "Ollama",
   description: "Ollama's chat: models on a machine of one's own, or on Ollama's with a key.",
   defaultBaseUrl: "http://localhost:11434",
   needsApiKey: false,
-  schema: {
-    type: "object",
-    additionalProperties: false,
-    properties: {
-      num_ctx: {
-        type: "integer",
-        minimum: 1,
-        description:
-          "Context length in tokens. Ollama's default is small, and it cuts longer prompts silently.",
-      },
-      truncate: {
-        type: "boolean",
-        description: "false: a prompt longer than the context is an error. Ollama's default: true.",
-      },
-      keep_alive: {
-        type: ["string", "integer"],
-        description: 'How long the model stays loaded: "10m", seconds, or -1 for ever.',
-      },
-      think: {
-        enum: [true, false, "low", "medium", "high", "max"],
-        description: "Whether and how hard the model thinks before it answers. Nobody sees its thoughts.",
-      },
-    },
-  },
+  schema,
   examples: [{}, { num_ctx: 16384, keep_alive: "30m", think: false }],
   setup: (options, host) => wireFormat(options, toolCallIds(host)),
 });

@@ -1,12 +1,6 @@
 /** OpenAI: its address, its account headers, and what its models take. */
 import { type ChatModelRules, defineProvider, openAiChat, type SettingConstraint } from "sluice/provider";
 
-interface OpenAiOptions {
-  readonly organization?: string;
-  readonly project?: string;
-  readonly reasoning_effort?: string;
-}
-
 const SEARCH = /^(?:ft:)?gpt-4o.*-search-preview/;
 const REASONING = /^(?:ft:)?(?:o\d|gpt-(?!5-chat)(?:[5-9]|[12]\d))/;
 /** Those of them that refuse sampling settings at an effort of none too. */
@@ -33,7 +27,11 @@ function rulesOf(name: string, effort: string | undefined): ChatModelRules {
   };
 }
 
-function constraints({ reasoning_effort }: OpenAiOptions): readonly SettingConstraint[] {
+function constraints({
+  reasoning_effort,
+}: {
+  readonly reasoning_effort?: string;
+}): readonly SettingConstraint[] {
   const reasoning = reasoning_effort === "none" ? ALWAYS_REASONING : REASONING;
   const reason = "reasoning models choose it themselves";
   return [
@@ -43,7 +41,7 @@ function constraints({ reasoning_effort }: OpenAiOptions): readonly SettingConst
   ];
 }
 
-export const openai = defineProvider<OpenAiOptions>({
+export const openai = defineProvider({
   name: "openai",
   label: "OpenAI",
   description: "OpenAI's chat completions, and servers that speak the same format under another base URL.",

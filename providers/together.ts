@@ -1,15 +1,10 @@
 /** Together: OpenAI's format for many open models. */
 import { defineProvider, openAiChat } from "sluice/provider";
 
-interface TogetherOptions {
-  readonly safety_model?: string;
-  readonly context_length_exceeded_behavior?: "error" | "truncate";
-}
-
 /** Its log probabilities are asked for, and told, in another shape. */
 const REFUSED = new Set(["logprobs", "top_logprobs", "dimensions", "input_audio", "file", "custom_tools"]);
 
-export const together = defineProvider<TogetherOptions>({
+export const together = defineProvider({
   name: "together",
   label: "Together",
   description: "Together's chat completions.",

@@ -51,6 +51,24 @@ projects:
       - { name: Ask, provider: acme-provider-2, model: large-1, credential: main, guardrails: [{ use: acme-guardrail-2 }] }
 `;
 
+/** Compiles only where the packed types know the options. */
+const MISTAKE = `import { definePlugin } from "sluice/plugin";
+
+export default definePlugin({
+  name: "acme-mistake",
+  stage: "validate",
+  description: "Uses an option wrongly.",
+  schema: { type: "object", properties: { slow_ms: { type: "integer", default: 5 } } },
+  examples: [],
+  setup({ slow_ms }) {
+    const rightly: number = slow_ms;
+    // @ts-expect-error It is a number.
+    const wrongly: string = slow_ms;
+    return { finish: () => void [rightly, wrongly] };
+  },
+});
+`;
+
 interface Outside {
   /** A folder with the package installed and a plugin of each kind in `plugins`. */
   readonly folder: string;
@@ -152,6 +170,7 @@ test("plugins of every kind type-check against the package, and their tests pass
   const blocks = [...guide.matchAll(/```ts\n\/\/ (plugins\/\S+)\n(.*?)```/gs)];
   assert.equal(blocks.length, 2);
   for (const [, path = "", text = ""] of blocks) writeFileSync(join(folder, path), text);
+  writeFileSync(join(folder, "plugins/acme-mistake.ts"), MISTAKE);
   const tests = readdirSync(join(folder, "plugins")).filter((name) => name.endsWith(".test.ts"));
   assert.equal(tests.length, KINDS.length + 1);
   const require = createRequire(import.meta.url);

@@ -8,12 +8,7 @@
  */
 import { definePlugin } from "sluice/plugin";
 
-interface Options {
-  /** Calls that take longer are logged. Milliseconds, default 2000. */
-  readonly slow_ms?: number;
-}
-
-export default definePlugin<Options>({
+export default definePlugin({
   name: "acme-audit",
   stage: "record",
   description: "Counts calls by how they ended and logs slow ones.",
@@ -25,12 +20,12 @@ export default definePlugin<Options>({
         type: "integer",
         minimum: 1,
         default: 2000,
-        description: "Calls that take longer are logged.",
+        description: "Calls that take longer are logged, in milliseconds.",
       },
     },
   },
   examples: [{}, { slow_ms: 500 }],
-  setup({ slow_ms = 2000 }, host) {
+  setup({ slow_ms }, host) {
     // Labels must be few and known: an outcome is one of four words, a request id would be a series each.
     const calls = host.metrics.counter("acme_calls_total", "Calls by how they ended.", ["outcome"]);
     const count = {

@@ -9,11 +9,7 @@
  */
 import { defineProvider, openAiChat } from "sluice/provider";
 
-interface Options {
-  readonly region?: "eu" | "us";
-}
-
-export default defineProvider<Options>({
+export default defineProvider({
   name: "acme-models",
   label: "Acme",
   description: "Acme's hosted models.",
@@ -28,5 +24,5 @@ export default defineProvider<Options>({
   examples: [{}, { region: "us" }],
   // Endpoints may ask for more; the gateway brings it into the range and says so, here and in `sluice validate`.
   constraints: [{ setting: "temperature", range: { min: 0, max: 1 }, reason: "Acme takes 0 to 1" }],
-  setup: ({ region = "eu" }, host) => openAiChat(host, { headers: { "x-acme-region": region } }),
+  setup: ({ region }, host) => openAiChat(host, { headers: { "x-acme-region": region } }),
 });

@@ -9,15 +9,10 @@
  */
 import { block, defineGuardrail, refuse } from "sluice/plugin";
 
-interface Options {
-  /** low: insults only. high: grumbling as well. */
-  readonly strictness?: "low" | "high";
-}
-
 const INSULTS = ["blockhead", "dimwit", "halfwit", "idiot", "moron", "nitwit", "numbskull"];
 const GRUMBLES = ["bloody", "crap", "damn", "heck", "rubbish", "sucks"];
 
-export default defineGuardrail<Options>({
+export default defineGuardrail({
   name: "acme-tone",
   description: "Blocks rude words.",
   // Checked when the config is loaded: a mistake is shown with its line, and `setup` need not look again.
@@ -34,7 +29,7 @@ export default defineGuardrail<Options>({
   },
   examples: [{ strictness: "high" }],
   // Called once per different options: build here whatever a call would otherwise build again and again.
-  setup({ strictness = "low" }) {
+  setup({ strictness }) {
     const words = strictness === "high" ? [...INSULTS, ...GRUMBLES] : INSULTS;
     const rude = new RegExp(`\\b(?:${words.join("|")})s?\\b`, "i");
     return {

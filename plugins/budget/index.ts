@@ -5,7 +5,6 @@
 import {
   andThen,
   type CallEnd,
-  type CallOptions,
   contentLength,
   conversationOwner,
   definePlugin,
@@ -13,16 +12,15 @@ import {
   estimateTokens,
   formatUsd,
   type GatewayError,
-  type KeyValues,
   type MaybePromise,
+  type OptionsOf,
   type Outcome,
   PRICE_SCHEDULE,
-  type PriceSchedule,
   parseTemplate,
   reject,
   type SpendClaim,
-  type Usage,
 } from "sluice/plugin";
+import type { CallOptions, Usage } from "sluice/provider";
 import { estimateAddedTokens, estimateMediaTokens } from "sluice/provider";
 import { costNanoUsd, type PricedModel, worstCaseCost } from "./price-schedule.ts";
 
@@ -41,25 +39,42 @@ const endpointKeys = {
   sessions_enabled: { type: "boolean" },
 } as const;
 
-interface Options extends KeyValues<typeof endpointKeys> {
-  /** What the endpoint's sum is kept under. */
-  readonly subject: string;
-  readonly cap_nano_usd: number | null;
-  /** The cap as the config writes it, for the message. */
-  readonly cap_text: string;
-  /** Keyed by `provider/model` of the targets; `*` for all. Without one a call costs nothing. */
-  readonly tariffs: Readonly<Record<string, PriceSchedule>>;
-  /** By the list prices, where `tariffs` is the endpoint's own price. */
-  readonly list_tariffs?: Readonly<Record<string, PriceSchedule>>;
-  /** Keyed as `tariffs`: of other models that a provider may ask within an answer. */
-  readonly inner_tariffs?: Readonly<Record<string, PriceSchedule>>;
-  /** Keyed as `tariffs`: tokens of one answer. `known`: the model's maximum; `assumed`: where nobody sets a limit. */
-  readonly output_limits?: Readonly<Record<string, { known: number | null; assumed: number }>>;
-  /** Of the schema that the answer must follow: it is sent too. */
-  readonly schema_characters?: number;
-  /** Those of the targets: images and tools cost by their rules. */
-  readonly providers?: readonly string[];
-}
+const prices = { type: "object", additionalProperties: PRICE_SCHEDULE } as const;
+
+const schema = {
+  type: "object",
+  additionalProperties: false,
+  required: ["subject", "cap_nano_usd", "cap_text", "tariffs"],
+  properties: {
+    ...endpointKeys,
+    /** What the endpoint's sum is kept under. */
+    subject: { type: "string" },
+    cap_nano_usd: { type: ["integer", "null"], minimum: 0 },
+    /** The cap as the configuration writes it, for the message. */
+    cap_text: { type: "string" },
+    /** Keyed by `provider/model` of the targets; `*` for all. Without one a call costs nothing. */
+    tariffs: prices,
+    /** By the list prices, where `tariffs` is the endpoint's own price. */
+    list_tariffs: prices,
+    /** Keyed as `tariffs`: of other models that a provider may ask within an answer. */
+    inner_tariffs: prices,
+    /** Keyed as `tariffs`: tokens of one answer. `known`: the model's maximum; `assumed`: where nobody sets a limit. */
+    output_limits: {
+      type: "object",
+      additionalProperties: {
+        type: "object",
+        required: ["known", "assumed"],
+        properties: { known: { type: ["integer", "null"] }, assumed: { type: "integer" } },
+      },
+    },
+    /** Of the schema that the answer must follow: it is sent too. */
+    schema_characters: { type: "integer" },
+    /** Those of the targets: images and tools cost by their rules. */
+    providers: { type: "array", items: { type: "string" } },
+  },
+} as const;
+
+type Options = OptionsOf<typeof schema, typeof endpointKeys>;
 
 const NO_OPTIONS: CallOptions = Object.freeze({});
 /** What still fits under every cap that is not reached. Never settled. */
@@ -68,24 +83,18 @@ const SMALLEST_NANO_USD = 1;
 /** Answers remembered for `budget_estimate: expected`. */
 const RECENT_MAX = 128;
 
-export default definePlugin<Options>({
+export default definePlugin({
   name: "budget",
   stage: "budget",
   endpointKeys,
   areAliasKeys: true,
   description: "Holds the monthly budgets of endpoints and tokens by reserving before the call.",
-  schema: {
-    type: "object",
-    required: ["subject", "tariffs"],
-    properties: {
-      tariffs: { type: "object", additionalProperties: PRICE_SCHEDULE },
-      list_tariffs: { type: "object", additionalProperties: PRICE_SCHEDULE },
-      inner_tariffs: { type: "object", additionalProperties: PRICE_SCHEDULE },
-    },
-  },
+  schema,
   examples: [
     {
       subject: "p/s",
+      cap_nano_usd: null,
+      cap_text: "",
       tariffs: {
         "*": [{ from_ms: 0, rates: { input: 1000, cached_input: 1000, cache_write: 1000, output: 1000 } }],
       },

@@ -2,8 +2,10 @@
  * What stage budget knows of a model's price, and how a call's tokens become money. Amounts are nano-dollars a token;
  * only sums are rounded. Knows no models: the gateway hands their tariffs in.
  */
-import type { PriceSchedule, Usage } from "sluice/plugin";
+import type { OptionsOf, PRICE_SCHEDULE } from "sluice/plugin";
+import type { Usage } from "sluice/provider";
 
+type PriceSchedule = OptionsOf<typeof PRICE_SCHEDULE>;
 type Period = PriceSchedule[number];
 type Prices = Pick<Period, "rates" | "long">;
 type Rates = Period["rates"];

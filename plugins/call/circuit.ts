@@ -2,7 +2,8 @@
  * Circuit breakers, one for each model of each credential: a target that keeps failing is skipped for a while, so
  * that calls with another entry do not wait for it (CONTRACT section 5). Knows targets and time, nothing of calls.
  */
-import type { Clock, Host, Logger, MetricFamily, Target } from "sluice/plugin";
+
+import type { Clock, Host, MetricFamily, Target } from "sluice/plugin";
 
 /** Failures in a row, of the kind that moves on, after which a target is skipped. */
 const FAILURES_MAX = 5;
@@ -28,7 +29,7 @@ export interface Trial {
 
 export class Circuits {
   readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #log: Host["log"];
   readonly #open: MetricFamily;
   /** A credential's provider object stands for it, over all endpoints and reloads that leave it as it is. */
   readonly #ofClient = new WeakMap<Target["client"], Map<string, Circuit>>();

@@ -3,9 +3,9 @@
  * attempt, and what the client is told when none is left.
  */
 
-import type { CallOptions, Exchange, GatewayError, Host, Target } from "sluice/plugin";
+import type { Exchange, GatewayError, Host, Target } from "sluice/plugin";
 import { reject } from "sluice/plugin";
-import type { ProviderFailure, ProviderRequest } from "sluice/provider";
+import type { CallOptions, ProviderFailure, ProviderRequest } from "sluice/provider";
 import { failure } from "sluice/provider";
 import type { CoreExchange } from "../../src/plugin/exchange.ts";
 import type { Circuits } from "./circuit.ts";

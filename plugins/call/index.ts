@@ -12,7 +12,7 @@ import { Circuits } from "./circuit.ts";
 import { FailoverSequence, INACTIVE, requestOf } from "./failover.ts";
 import { streamed } from "./streamed-call.ts";
 
-export const call = definePlugin<object>({
+export const call = definePlugin({
   name: "call",
   stage: "call",
   endpointKeys: {},

@@ -2,13 +2,13 @@
  * Stage check: the answer's text against the endpoint's `output_schema`. Text is parsed as JSON unless the schema asks
  * for a string. A streamed answer is judged when it is whole, as a failure after the first byte.
  */
-import { definePlugin, type GatewayError, type KeyValues, reject } from "sluice/plugin";
+import { definePlugin, type GatewayError, reject } from "sluice/plugin";
 import { parseJson } from "sluice/provider";
 
 /** null: there is nothing to check, and the stage is left out. */
 const endpointKeys = { output_schema: { type: ["object", "boolean"] } } as const;
 
-export default definePlugin<KeyValues<typeof endpointKeys>>({
+export default definePlugin({
   name: "check",
   stage: "check",
   description: "Checks the answer against the endpoint's output_schema.",

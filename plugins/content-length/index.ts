@@ -1,11 +1,7 @@
 /** Guardrail `content_length`: refuses a call whose messages, or an answer whose text, is longer than `max`. */
 import { block, defineGuardrail, reject } from "sluice/plugin";
 
-interface Options {
-  readonly max: number;
-}
-
-export default defineGuardrail<Options>({
+export default defineGuardrail({
   name: "content_length",
   description: "Blocks text longer than a maximum, in characters (UTF-16 code units) over all messages.",
   schema: {

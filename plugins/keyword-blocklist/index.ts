@@ -15,13 +15,6 @@ import { WordGate } from "../text/word-gate.ts";
 import { WordTree } from "../text/word-tree.ts";
 import { placeOf } from "./where.ts";
 
-interface Options {
-  readonly keywords?: readonly string[];
-  readonly patterns?: Readonly<Record<string, string>>;
-  readonly whole_word?: boolean;
-  readonly case_sensitive?: boolean;
-}
-
 /** Letters of scripts without blanks between words: a keyword may begin and end anywhere in them. */
 const UNSPACED =
   "\\p{scx=Han}\\p{scx=Hira}\\p{scx=Kana}\\p{scx=Bopo}\\p{scx=Thai}\\p{scx=Laoo}\\p{scx=Khmr}\\p{scx=Mymr}";
@@ -45,7 +38,7 @@ const ASCII_SLICE_CHARACTERS = 49_152;
 const SLICE_CHARACTERS = 8192;
 const SLICE_CHARACTERS_WITH_PATTERNS = 4096;
 
-export default defineGuardrail<Options>({
+export default defineGuardrail({
   name: "keyword_blocklist",
   description: "Blocks text that holds a listed word or phrase, whatever its Unicode form.",
   schema: {
@@ -72,13 +65,13 @@ export default defineGuardrail<Options>({
     { keywords: ["foo", "bar baz"], whole_word: true, case_sensitive: false },
     { patterns: { "ticket number": "\\bTICKET-\\d{4,8}\\b" } },
   ],
-  validateOptions({ keywords = [], patterns = {} }) {
+  validateOptions({ keywords, patterns }) {
     return keywords.length === 0 && Object.keys(patterns).length === 0
       ? [{ option: undefined, message: "it looks for nothing: give `keywords` or `patterns`" }]
       : patternErrors(patterns);
   },
   strength: { keywords: "more", patterns: "more", whole_word: "less", case_sensitive: "less" },
-  setup({ keywords = [], patterns = {}, whole_word = true, case_sensitive = false }) {
+  setup({ keywords, patterns, whole_word, case_sensitive }) {
     const compared = case_sensitive ? comparableText : foldedComparableText;
     const finder = new KeywordFinder(keywords, whole_word, compared);
     const { words } = finder;

@@ -2,7 +2,7 @@
  * Stage limit: the endpoint's two rate windows, then its per-request token cap. The windows are claims, decided by the
  * store together with the budgets; a call over the token cap has had its place in them all the same.
  */
-import { definePlugin, estimateTokens, type KeyValues, type RateClaim, reject } from "sluice/plugin";
+import { definePlugin, estimateTokens, type RateClaim, reject } from "sluice/plugin";
 
 const limit = { type: ["integer", "null"], minimum: 1, maximum: 1_000_000_000, default: null } as const;
 
@@ -15,11 +15,6 @@ const endpointKeys = {
   rate_limit_per_minute: { ...limit, description: "Calls in any 60 s; null: unlimited.", examples: [60] },
   rate_limit_per_hour: { ...limit, description: "Calls in any 3,600 s; null: unlimited.", examples: [1000] },
 } as const;
-
-interface Options extends KeyValues<typeof endpointKeys> {
-  /** What the windows are kept under, e.g. `<project uuid>/<slug>`. */
-  readonly subject: string;
-}
 
 function rateClaim(subject: string, scope: "minute" | "hour", limit: number): RateClaim {
   return {
@@ -41,7 +36,7 @@ function rateClaim(subject: string, scope: "minute" | "hour", limit: number): Ra
   };
 }
 
-export default definePlugin<Options>({
+export default definePlugin({
   name: "limit",
   stage: "limit",
   description: "Holds an endpoint's calls a minute and an hour, and the tokens of one request.",
@@ -49,7 +44,13 @@ export default definePlugin<Options>({
     type: "object",
     additionalProperties: false,
     required: ["subject"],
-    properties: { subject: { type: "string" }, ...endpointKeys },
+    properties: {
+      subject: {
+        type: "string",
+        description: "What the windows are kept under, e.g. `<project uuid>/<slug>`.",
+      },
+      ...endpointKeys,
+    },
   },
   endpointKeys,
   areAliasKeys: true,

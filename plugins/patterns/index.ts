@@ -1,6 +1,6 @@
 /** Guardrail `patterns`: blocks or masks what regular expressions of the configuration find. */
 import { defineGuardrail, reject } from "sluice/plugin";
-import { type Mode, modeOption, verdictOnFindings } from "../text/findings.ts";
+import { modeOption, verdictOnFindings } from "../text/findings.ts";
 import {
   CASE_SENSITIVE_OPTION,
   PATTERN_CHARACTERS,
@@ -9,17 +9,10 @@ import {
   patternsOption,
 } from "../text/named-patterns.ts";
 
-interface Options {
-  readonly patterns: Readonly<Record<string, string>>;
-  readonly mode?: Mode;
-  readonly replacement?: string;
-  readonly case_sensitive?: boolean;
-}
-
 /** Judged in at most 5 ms. */
 const SLICE_CHARACTERS = 1024;
 
-export default defineGuardrail<Options>({
+export default defineGuardrail({
   name: "patterns",
   description: "Blocks or masks what regular expressions find.",
   schema: {
@@ -42,13 +35,13 @@ export default defineGuardrail<Options>({
     { patterns: { "ticket number": "\\bTICKET-\\d{4,8}\\b" }, mode: "mask" },
     { patterns: { "employee id": "\\bE\\d{6}\\b" }, mode: "mask", replacement: "[ID]" },
   ],
-  validateOptions({ patterns, mode = "block", replacement }) {
+  validateOptions({ patterns, mode, replacement }) {
     const unused = replacement !== undefined && mode === "block";
     const misplaced = unused ? [{ option: "replacement", message: "`replacement` needs `mode: mask`" }] : [];
     return [...misplaced, ...patternErrors(patterns)];
   },
   strength: { patterns: "more", mode: ["mask", "block"], replacement: "neutral", case_sensitive: "less" },
-  setup({ patterns, mode = "block", replacement, case_sensitive = false }) {
+  setup({ patterns, mode, replacement, case_sensitive }) {
     const matchesIn = patternMatches(patterns, !case_sensitive, mode === "block" ? 1 : undefined);
     return {
       window: PATTERN_CHARACTERS + 1,

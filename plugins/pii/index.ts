@@ -1,16 +1,9 @@
 /** Guardrail `pii`: refuses text with personal data in it, or puts masks such as `[EMAIL]` in its place. */
 import { defineGuardrail, reject } from "sluice/plugin";
-import { kindsOption, type Mode, modeOption, verdictOnFindings } from "../text/findings.ts";
-import { KIND_WORDS, PII_KINDS, type PiiKind } from "./kinds.ts";
+import { kindsOption, modeOption, verdictOnFindings } from "../text/findings.ts";
+import { KIND_WORDS, PII_KINDS } from "./kinds.ts";
 import { isRegion } from "./phone-regions.ts";
 import { findPii, piiSearch } from "./scan.ts";
-
-interface Options {
-  readonly mode?: Mode;
-  readonly kinds?: readonly PiiKind[];
-  readonly restore?: boolean;
-  readonly regions?: readonly string[];
-}
 
 /** Characters after a match in which it may yet grow: a separator and another group, ` ext. 12`. */
 const GROWTH_CHARACTERS = 20;
@@ -19,7 +12,7 @@ const SLICE_CHARACTERS = 8192;
 /** Characters before a match in which words may say what it is. */
 const CONTEXT_CHARACTERS = 64;
 
-export default defineGuardrail<Options>({
+export default defineGuardrail({
   name: "pii",
   description:
     "Blocks or masks e-mail addresses, phone, card and social security numbers, IBANs and IP addresses.",
@@ -52,7 +45,7 @@ export default defineGuardrail<Options>({
     { mode: "mask", restore: true },
     { regions: ["DE", "GB"] },
   ],
-  validateOptions({ mode = "block", restore = false, regions = [] }, { on }) {
+  validateOptions({ mode, restore, regions = [] }, { on }) {
     const unknown = regions.filter((region) => !isRegion(region));
     if (unknown.length > 0) {
       return [{ option: "regions", message: `${unknown.join(", ")}: not a region with a numbering plan` }];
@@ -65,7 +58,7 @@ export default defineGuardrail<Options>({
   },
   // Regions that are named are searched without words that announce a number: they differ from the default both ways.
   strength: { mode: ["mask", "block"], kinds: "more", regions: "more", restore: "less" },
-  setup({ mode = "block", kinds = PII_KINDS, restore = false, regions }) {
+  setup({ mode, kinds, restore, regions }) {
     const search = piiSearch(kinds, regions);
     const longest = Math.max(CONTEXT_CHARACTERS, ...kinds.map((kind) => KIND_WORDS[kind].charactersMax));
     return {

@@ -5,7 +5,6 @@
 
 import {
   andThen,
-  type ContentPart,
   conversationOwner,
   countCharacters,
   definePlugin,
@@ -13,15 +12,16 @@ import {
   estimateTokens,
   type GatewayError,
   isGatewayError,
-  type KeyValues,
   type MaybePromise,
   type Message,
   type OpenSession,
+  type OptionsOf,
   type Outcome,
   parseTemplate,
   reject,
   slot,
 } from "sluice/plugin";
+import type { ContentPart } from "sluice/provider";
 import type { CoreExchange } from "../../src/plugin/exchange.ts";
 
 const endpointKeys = {
@@ -54,7 +54,7 @@ const endpointKeys = {
   },
 } as const;
 
-type Options = KeyValues<typeof endpointKeys>;
+type Options = OptionsOf<object, typeof endpointKeys>;
 
 /** A conversation held by a call, and the client's messages of this turn, after masks and before the template. */
 interface Turn {
@@ -65,7 +65,7 @@ interface Turn {
 
 const turnOf = slot<Turn>("session turn");
 
-export default definePlugin<Options>({
+export default definePlugin({
   name: "prepare",
   stage: "prepare",
   description: "Builds what the model is sent: prompt, history, template; keeps conversations.",

@@ -13,10 +13,6 @@ import { type InjectionModel, injectionLogit } from "./model.ts";
 import { type Family, RULES } from "./rules.ts";
 import { FIRST_LOOK, MODEL } from "./weights.ts";
 
-interface Options {
-  readonly threshold?: number;
-}
-
 /** A rule, ready to be looked for. */
 interface Step {
   /** Place of the rule in RULES. */
@@ -39,7 +35,7 @@ const REACH_CHARACTERS = 1024;
 const SLICE_CHARACTERS = 4096;
 const ASCII_SLICE_CHARACTERS = 49_152;
 
-export default defineGuardrail<Options>({
+export default defineGuardrail({
   name: "prompt_injection",
   description:
     "Blocks text that tries to override instructions, free the model of its rules or draw out secrets.",
@@ -59,7 +55,7 @@ export default defineGuardrail<Options>({
   },
   examples: [{}, { threshold: 1.5 }],
   strength: { threshold: "less" },
-  setup({ threshold = BLOCKING_SCORE }) {
+  setup({ threshold }) {
     // Here rather than in the first call, which would wait for it.
     prepared();
     return {

@@ -2,7 +2,8 @@
  * What `/metrics` has of calls: how many, how long, what they used and cost, what refused them. Labels are configured
  * names and words of the gateway, never what a client wrote.
  */
-import { type CallEnd, type Exchange, type Host, type MetricFamily, STAGES, type Usage } from "sluice/plugin";
+import { type CallEnd, type Exchange, type Host, type MetricFamily, STAGES } from "sluice/plugin";
+import type { Usage } from "sluice/provider";
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 const STAGE_SECONDS = [0.00001, 0.0001, 0.001, 0.01, 0.1, 1, 10, 60];

@@ -2,22 +2,11 @@
  * Stage record: one JSON line a call in the request log, and its numbers in `/metrics`. The line is built from a
  * template, since a logger's general serialiser costs ten times as much and runs on every call.
  */
-import {
-  type CallEnd,
-  type ContentPart,
-  definePlugin,
-  type Exchange,
-  type Message,
-  STAGES,
-} from "sluice/plugin";
+import { type CallEnd, definePlugin, type Exchange, type Message, STAGES } from "sluice/plugin";
+import type { ContentPart } from "sluice/provider";
 import { callCounters } from "./call-counters.ts";
 
-interface Options {
-  /** Whether texts of prompts and answers are logged: never, without personal data, or as they are. */
-  readonly content: "none" | "redacted" | "full";
-}
-
-export default definePlugin<Options>({
+export default definePlugin({
   name: "record",
   stage: "record",
   description: "Writes the request log and counts calls, tokens, cost and verdicts.",
@@ -25,7 +14,13 @@ export default definePlugin<Options>({
     type: "object",
     additionalProperties: false,
     required: ["content"],
-    properties: { content: { enum: ["none", "redacted", "full"] } },
+    properties: {
+      content: {
+        enum: ["none", "redacted", "full"],
+        description:
+          "Whether texts of prompts and answers are logged: never, without personal data, or as they are.",
+      },
+    },
   },
   examples: [{ content: "none" }],
   setup({ content }, host) {

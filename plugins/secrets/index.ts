@@ -1,19 +1,14 @@
 /** Guardrail `secrets`: blocks text that contains API keys, tokens or private keys, or replaces them with `[SECRET]`. */
 import { defineGuardrail, reject } from "sluice/plugin";
-import { type Finding, kindsOption, type Mode, modeOption, verdictOnFindings } from "../text/findings.ts";
+import { type Finding, kindsOption, modeOption, verdictOnFindings } from "../text/findings.ts";
 import { SECRET_BEGINNING, SECRET_KINDS, SECRET_LABELS, type SecretKind, secretAt } from "./formats.ts";
-
-interface Options {
-  readonly mode?: Mode;
-  readonly kinds?: readonly SecretKind[];
-}
 
 /** Characters after which the kind of a secret is certain; the rest of it is held back with them. */
 const WINDOW_CHARACTERS = 512;
 const SLICE_CHARACTERS = 8192;
 const MASK = "[SECRET]";
 
-export default defineGuardrail<Options>({
+export default defineGuardrail({
   name: "secrets",
   description: "Blocks or masks API keys, access tokens and private keys, by their formats.",
   schema: {
@@ -26,7 +21,7 @@ export default defineGuardrail<Options>({
   },
   examples: [{}, { mode: "mask", kinds: ["openai", "private_key"] }],
   strength: { mode: ["mask", "block"], kinds: "more" },
-  setup({ mode = "block", kinds = SECRET_KINDS }) {
+  setup({ mode, kinds }) {
     const wanted = new Set(kinds);
     return {
       window: WINDOW_CHARACTERS,

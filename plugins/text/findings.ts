@@ -4,12 +4,13 @@ import { block, type GatewayError, replace, type Verdict } from "sluice/plugin";
 export type Mode = "block" | "mask";
 
 /** The schema of an option `mode`. `mask`: what mask mode does. */
-export function modeOption(mask: string): object {
-  return { enum: ["block", "mask"], default: "block", description: `block: refuse the call. mask: ${mask}` };
+export function modeOption(mask: string) {
+  const description = `block: refuse the call. mask: ${mask}`;
+  return { enum: ["block", "mask"], default: "block", description } as const;
 }
 
 /** The schema of an option `kinds`, all of them by default. */
-export function kindsOption(kinds: readonly string[]): object {
+export function kindsOption<const K extends readonly string[]>(kinds: K) {
   return {
     type: "array",
     minItems: 1,
@@ -17,7 +18,7 @@ export function kindsOption(kinds: readonly string[]): object {
     items: { enum: kinds },
     default: kinds,
     description: "What to look for.",
-  };
+  } as const;
 }
 
 /** A span of a text, and what it is. Holds none of the text. */

@@ -16,14 +16,14 @@ const SEARCHES_MAX = 256;
 type Patterns = Readonly<Record<string, string>>;
 
 /** The schema of an option `patterns`. `reach`: which matches are found. */
-export function patternsOption(reach: string): object {
+export function patternsOption(reach: string) {
   return {
     type: "object",
     maxProperties: 100,
     propertyNames: { minLength: 1, maxLength: 100 },
     additionalProperties: { type: "string", minLength: 1, maxLength: 500 },
     description: `Regular expressions by the name that messages show, in RE2's syntax: no look-around, no back-references. ${reach}`,
-  };
+  } as const;
 }
 
 export const CASE_SENSITIVE_OPTION = {

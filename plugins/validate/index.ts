@@ -1,10 +1,10 @@
 /** Stage validate: the request body, as received, against the endpoint's `input_schema`. */
-import { definePlugin, type KeyValues, reject } from "sluice/plugin";
+import { definePlugin, reject } from "sluice/plugin";
 
 /** null: there is nothing to check, and the stage is left out. */
 const endpointKeys = { input_schema: { type: ["object", "boolean"] } } as const;
 
-export default definePlugin<KeyValues<typeof endpointKeys>>({
+export default definePlugin({
   name: "validate",
   stage: "validate",
   description: "Checks the request body against the endpoint's input_schema.",

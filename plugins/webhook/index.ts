@@ -15,20 +15,12 @@ import {
 } from "sluice/plugin";
 import { parseObject } from "sluice/provider";
 
-interface Options {
-  readonly url: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Signs requests as the specification's webhooks are signed. */
-  readonly secret?: string;
-  readonly window?: number;
-}
-
 /** The answer may give a whole text back. */
 const ANSWER_BYTES_MAX = 4_194_304;
 const MESSAGE_MAX = 500;
 const REASON_MAX = 200;
 
-export default defineGuardrail<Options>({
+export default defineGuardrail({
   name: "webhook",
   description: "Asks a service of your own over HTTP for the verdict.",
   schema: {
@@ -63,7 +55,7 @@ export default defineGuardrail<Options>({
   buffersStream: ({ window }) => window === undefined,
   // Another service may judge otherwise; without a window it sees whole answers.
   strength: { headers: "neutral", secret: "neutral", window: "more" },
-  setup({ url, headers = {}, secret, window = undefined }, host) {
+  setup({ url, headers = {}, secret, window }, host) {
     if (!URL.canParse(url)) throw new Error("url is no URL: its host or port is malformed");
     return {
       window: window ?? "whole",

@@ -4,8 +4,8 @@
  */
 import { queueLimit } from "../base/audit-bytes.ts";
 import type { VerdictRecord } from "../plugin/exchange.ts";
-import type { Random } from "../plugin/host.ts";
-import type { CallEnd, Clock, Exchange, Hooks, Logger, MaybePromise, StateStore } from "../plugin/index.ts";
+import type { Logger, Random } from "../plugin/host.ts";
+import type { CallEnd, Clock, Exchange, Hooks, MaybePromise, StateStore } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
 import type { AuditRecord } from "../plugin/store.ts";
 import { auditKindOf } from "../plugin/store.ts";

@@ -7,7 +7,7 @@ import { createContext, Script } from "node:vm";
 import type { Ajv, FuncKeywordDefinition, Options, ValidateFunction } from "ajv";
 import type { Ajv2020 } from "ajv/dist/2020.js";
 import type { FormatsPlugin } from "ajv-formats";
-import type { JsonSchema } from "../plugin/index.ts";
+import type { JsonSchema } from "../plugin/chat.ts";
 import { type JsonPath, malformation, refusedPattern, type SchemaRefusal } from "./json-schema-shape.ts";
 import { type LinearPattern, linearPattern } from "./linear-pattern.ts";
 

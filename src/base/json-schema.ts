@@ -3,8 +3,8 @@
  * returns what is wrong and throws on no value, however deep or large.
  */
 import type { ErrorObject, ValidateFunction } from "ajv";
+import type { JsonSchema } from "../plugin/chat.ts";
 import type { SchemaCheck } from "../plugin/host.ts";
-import type { JsonSchema } from "../plugin/index.ts";
 import { textKey } from "./ids.ts";
 import { compileWithAjv, pointerSegments } from "./json-schema-engine.ts";
 import type { JsonPath, SchemaRefusal } from "./json-schema-shape.ts";

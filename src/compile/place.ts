@@ -4,7 +4,8 @@
  */
 
 import type { AnswerStream, ChunkSink } from "../plugin/contract.ts";
-import type { ChunkHook, Exchange, GatewayError, Hooks, Logger, MaybePromise } from "../plugin/index.ts";
+import type { Logger } from "../plugin/host.ts";
+import type { ChunkHook, Exchange, GatewayError, Hooks, MaybePromise } from "../plugin/index.ts";
 import { andThen, isGatewayError, reject } from "../plugin/index.ts";
 import {
   isAnswer,

@@ -1,7 +1,7 @@
 /** Plugins as configuration sees them: names with schemas. Loading the modules is the caller's; see `PluginLoader`. */
 import { dirname, resolve } from "node:path";
+import type { JsonSchema } from "../plugin/chat.ts";
 import type { GuardrailPlacement, GuardrailStrength, OptionError } from "../plugin/contract.ts";
-import type { JsonSchema } from "../plugin/index.ts";
 import type { SettingConstraint } from "../provider-kit/index.ts";
 import type { AllowedReferences } from "./allowed-names.ts";
 import type { PluginModule } from "./model.ts";

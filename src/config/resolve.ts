@@ -6,6 +6,7 @@
 import { numericId, uuidV5 } from "../base/ids.ts";
 import { derivedTokenId } from "../base/token.ts";
 import { withoutTrailingSlashes } from "../base/trailing-slashes.ts";
+import { fill } from "../plugin/schema-defaults.ts";
 import type { ValueOf } from "../plugin/schema-type.ts";
 import { optionsBesideUse } from "./check/options.ts";
 import type {
@@ -23,7 +24,6 @@ import type { PluginKind, PluginLookup } from "./plugins.ts";
 import { isPlainMap, type Tree } from "./read/tree.ts";
 import { resolvePrice } from "./resolve-prices.ts";
 import type { ConfigSchema } from "./schema/config.ts";
-import { fill } from "./schema/defaults.ts";
 import { GUARDRAIL_KEYS } from "./schema/endpoint.ts";
 import { provider as providerSchema } from "./schema/gateway.ts";
 import { slugOf } from "./slug.ts";

@@ -1,7 +1,7 @@
 /** Renews the leases of open calls periodically, so that their reservations outlive LEASE_MS. */
 import type { OpenCalls } from "../pipeline/open-calls.ts";
-import type { Timer } from "../plugin/host.ts";
-import type { Clock, Logger, StateStore } from "../plugin/index.ts";
+import type { Logger, Timer } from "../plugin/host.ts";
+import type { Clock, StateStore } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
 import { LEASE_MS } from "../plugin/store.ts";
 

@@ -3,8 +3,8 @@
  * except one a second, whose fate (and garbage) shows whether the state is over.
  */
 import { getHeapStatistics } from "node:v8";
-import type { Timer } from "../plugin/host.ts";
-import type { Clock, Logger } from "../plugin/index.ts";
+import type { Logger, Timer } from "../plugin/host.ts";
+import type { Clock } from "../plugin/index.ts";
 
 /** Shares of V8's heap limit: shedding begins at the first and ends below the second. */
 const HEAP_SHARE_MAX = 0.85;

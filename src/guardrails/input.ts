@@ -3,15 +3,9 @@
  * judged in earlier turns of the conversation are not judged again.
  */
 import type { Role } from "../plugin/chat.ts";
+import { contentText } from "../plugin/content.ts";
 import type { Exchange, GatewayError, MaybePromise, Message, TextContext, Verdict } from "../plugin/index.ts";
-import {
-  contentText,
-  conversationOwner,
-  countCharacters,
-  isGatewayError,
-  isPromise,
-  reject,
-} from "../plugin/index.ts";
+import { conversationOwner, countCharacters, isGatewayError, isPromise, reject } from "../plugin/index.ts";
 import { AdjacentTexts } from "./adjacent.ts";
 import { applyVerdict, JUDGED_CHARACTERS_MAX, judge, verdictOn } from "./judge.ts";
 import { Pace } from "./pieces.ts";

@@ -5,6 +5,7 @@
  */
 import { ToolCallList } from "../base/tool-call-list.ts";
 import type { ToolCall, ToolCallDelta } from "../plugin/chat.ts";
+import { textChunk } from "../plugin/chat.ts";
 import type {
   ChatChunk,
   ChunkHook,
@@ -13,7 +14,7 @@ import type {
   MaybePromise,
   TextContext,
 } from "../plugin/index.ts";
-import { andThen, isGatewayError, refuse, textChunk } from "../plugin/index.ts";
+import { andThen, isGatewayError, refuse } from "../plugin/index.ts";
 import { answerTooLong, guardCalls } from "./answer.ts";
 import { edited, settledEdits, wholeWordsFrom } from "./edits.ts";
 import { type Judgement, judge } from "./judge.ts";

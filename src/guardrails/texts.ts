@@ -4,9 +4,9 @@
  * other string or number a client can write into OpenAI's request. Images, audio and binary documents are not read.
  */
 
-import type { FilePart, JsonObject, Tool, ToolCall } from "../plugin/chat.ts";
+import type { CallOptions, ContentPart, FilePart, JsonObject, Tool, ToolCall } from "../plugin/chat.ts";
 import { coreExchange } from "../plugin/exchange.ts";
-import type { CallOptions, ContentPart, Edit, Exchange, GatewayError, Message } from "../plugin/index.ts";
+import type { Edit, Exchange, GatewayError, Message } from "../plugin/index.ts";
 import { reject } from "../plugin/index.ts";
 import { edited } from "./edits.ts";
 import { type JsonText, readJsonText } from "./json-text.ts";

@@ -5,7 +5,8 @@
 import { isJsonObject } from "../base/json.ts";
 import type { GuardrailUse } from "../config/model.ts";
 import type { Span } from "../plugin/contract.ts";
-import type { Clock, Edit, Guardrail, Logger, MaybePromise, TextContext, Verdict } from "../plugin/index.ts";
+import type { Logger } from "../plugin/host.ts";
+import type { Clock, Edit, Guardrail, MaybePromise, TextContext, Verdict } from "../plugin/index.ts";
 import { isGatewayError, isPromise } from "../plugin/index.ts";
 
 /** A guardrail and the settings it runs with on one endpoint. */

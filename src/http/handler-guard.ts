@@ -4,7 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Logger, MaybePromise } from "../plugin/index.ts";
+import type { Logger } from "../plugin/host.ts";
+import type { MaybePromise } from "../plugin/index.ts";
 import { isPromise, reject } from "../plugin/index.ts";
 import { sendError } from "./respond.ts";
 

@@ -3,8 +3,8 @@
  * are those of the case that is running. Plugins are set up once and meet many cases.
  */
 import type { VirtualClock } from "../base/virtual-clock.ts";
-import type { HttpAnswer, HttpFailure, Metrics, Random, StoreSlice } from "../plugin/host.ts";
-import type { Clock, Logger, StateStore } from "../plugin/index.ts";
+import type { HttpAnswer, HttpFailure, Logger, Metrics, Random, StoreSlice } from "../plugin/host.ts";
+import type { Clock, StateStore } from "../plugin/index.ts";
 
 /** One line of the operational log. */
 export interface LogLine {

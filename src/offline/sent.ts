@@ -1,7 +1,8 @@
 /** A request that a provider was sent, beside what the chain had when it was sent. */
 import type { OutboundRequest } from "../net/http-client.ts";
 import type { Call } from "../pipeline/call.ts";
-import type { CallOptions, Message, Target } from "../plugin/index.ts";
+import type { CallOptions } from "../plugin/chat.ts";
+import type { Message, Target } from "../plugin/index.ts";
 
 export interface SentRequest {
   /** See `targetName`. */

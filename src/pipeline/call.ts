@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { ByteBudget } from "../base/byte-budget.ts";
 import { traceIdOf, traceParentOf } from "../base/trace-context.ts";
 import type { FinishStep } from "../compile/model.ts";
+import type { CallOptions } from "../plugin/chat.ts";
 import type {
   Attempt,
   Claim,
@@ -20,7 +21,8 @@ import type {
   TokenRef,
   VerdictRecord,
 } from "../plugin/exchange.ts";
-import type { CallOptions, Clock, Logger, Message, StateStore, Target } from "../plugin/index.ts";
+import type { Logger } from "../plugin/host.ts";
+import type { Clock, Message, StateStore, Target } from "../plugin/index.ts";
 import { STAGES } from "../plugin/index.ts";
 import type { Reservation } from "../plugin/store.ts";
 import { type PluginSite, runningPlugin } from "../plugin-guard/guard.ts";

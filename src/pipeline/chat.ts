@@ -3,8 +3,9 @@
  * chat, OpenAI and MCP surfaces; knows no HTTP and no surface's wire format.
  */
 import type { CompiledEndpoint } from "../compile/model.ts";
+import type { Usage } from "../plugin/chat.ts";
 import type { Answer, AnswerStream } from "../plugin/contract.ts";
-import type { ChatResult, GatewayError, Usage } from "../plugin/index.ts";
+import type { ChatResult, GatewayError } from "../plugin/index.ts";
 import { isGatewayError, isPromise, reject, STAGES } from "../plugin/index.ts";
 import type { Call, CallOwner } from "./call.ts";
 import { deliveredResult } from "./delivery.ts";

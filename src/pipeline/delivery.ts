@@ -2,9 +2,10 @@
  * What the client receives instead of an answer, where a guardrail requires it (`Exchange.delivery`). What is logged,
  * stored and kept as a conversation is the answer itself.
  */
+
+import { textChunk } from "../plugin/chat.ts";
 import type { Delivery } from "../plugin/exchange.ts";
 import type { ChatChunk, ChatResult } from "../plugin/index.ts";
-import { textChunk } from "../plugin/index.ts";
 
 export function deliveredResult(delivery: Delivery | undefined, result: ChatResult): ChatResult {
   if (delivery === undefined) return result;

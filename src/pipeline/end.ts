@@ -6,7 +6,8 @@
 
 import { finishInBatch } from "../base/batching.ts";
 import type { FinishStep } from "../compile/model.ts";
-import type { CallEnd, ChatResult, GatewayError, MaybePromise, Usage } from "../plugin/index.ts";
+import type { Usage } from "../plugin/chat.ts";
+import type { CallEnd, ChatResult, GatewayError, MaybePromise } from "../plugin/index.ts";
 import { isPromise, reject, STAGES } from "../plugin/index.ts";
 import { PluginFault } from "../plugin-guard/guard.ts";
 import type { Call } from "./call.ts";

@@ -2,8 +2,8 @@
  * How a surface answers: the pipeline decides what is sent, a surface its wire format. The events of a streamed answer are
  * OpenAI's chat completion chunks on every surface, so they are made here.
  */
-import type { ToolCall, ToolCallDelta } from "../plugin/chat.ts";
-import type { ChatChunk, ChatResult, GatewayError, Usage } from "../plugin/index.ts";
+import type { ToolCall, ToolCallDelta, Usage } from "../plugin/chat.ts";
+import type { ChatChunk, ChatResult, GatewayError } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
 
 export interface Reply {

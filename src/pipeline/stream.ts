@@ -3,9 +3,9 @@
  * own bytes where nothing changed them, and the provider paused while the client or a hook is behind.
  */
 import { ToolCallList } from "../base/tool-call-list.ts";
-import type { FinishReason } from "../plugin/chat.ts";
+import type { FinishReason, Usage } from "../plugin/chat.ts";
 import type { AnswerStream, ChunkSink } from "../plugin/contract.ts";
-import type { ChatChunk, ChatResult, GatewayError, Usage } from "../plugin/index.ts";
+import type { ChatChunk, ChatResult, GatewayError } from "../plugin/index.ts";
 import { isGatewayError, isPromise } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
 import { deliveredChunk, undelivered } from "./delivery.ts";

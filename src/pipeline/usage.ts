@@ -2,8 +2,8 @@
  * The usage that a call is settled by: what its provider reported where that can be relied on, else an estimate of
  * everything that was sent and received. Whatever a provider reports, a call costs no more than it could have.
  */
-import type { Alternative, ModelUsage } from "../plugin/chat.ts";
-import type { ChatChunk, ChatResult, Usage } from "../plugin/index.ts";
+import type { Alternative, ModelUsage, Usage } from "../plugin/chat.ts";
+import type { ChatChunk, ChatResult } from "../plugin/index.ts";
 import { countCharacters, estimateTokens } from "../plugin/index.ts";
 import { estimateAddedTokens, estimateMediaTokens } from "../provider-kit/index.ts";
 import type { Call } from "./call.ts";

@@ -5,7 +5,8 @@
  * more function call and nothing else.
  */
 import { isJsonObject } from "../base/json.ts";
-import type { Logger, MaybePromise } from "../plugin/index.ts";
+import type { Logger } from "../plugin/host.ts";
+import type { MaybePromise } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
 
 /** Which code of which plugin, as the log names it. */

@@ -3,15 +3,8 @@
  * that is answered 500, whichever network callback raised it. A provider that never answers times out.
  */
 import type { ProviderRequest } from "../plugin/chat.ts";
-import type { Timer } from "../plugin/host.ts";
-import {
-  type ChatChunk,
-  type ChatResult,
-  type Clock,
-  type Exchange,
-  isPromise,
-  type Logger,
-} from "../plugin/index.ts";
+import type { Logger, Timer } from "../plugin/host.ts";
+import { type ChatChunk, type ChatResult, type Clock, type Exchange, isPromise } from "../plugin/index.ts";
 import type {
   Provider,
   ProviderFailure,

@@ -3,7 +3,7 @@
  * an uncaught exception, which would end the process for a bug of one plugin: here it is logged, and the signal's other
  * listeners run. Signals derived from it (`AbortSignal.any`) are not guarded.
  */
-import type { Logger } from "../plugin/index.ts";
+import type { Logger } from "../plugin/host.ts";
 import { isPromise } from "../plugin/index.ts";
 import { type PluginSite, pluginFault } from "./guard.ts";
 

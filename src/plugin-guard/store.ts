@@ -4,8 +4,8 @@
  * call that asked, which fails with 500.
  */
 
-import type { StoreSlice } from "../plugin/host.ts";
-import type { Clock, Logger, MaybePromise, OpenSession, StateStore } from "../plugin/index.ts";
+import type { Logger, StoreSlice } from "../plugin/host.ts";
+import type { Clock, MaybePromise, OpenSession, StateStore } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
 import type { StoreHealth } from "../plugin/store.ts";
 import { isObject } from "./answers.ts";

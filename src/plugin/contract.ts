@@ -322,26 +322,6 @@ export interface StoreHost {
 /** Any plugin that a module may export. */
 export type Plugin = StagePlugin<never> | ProviderPlugin<never> | GuardrailPlugin<never> | StorePlugin<never>;
 
-/** Makes a stage plugin. */
-export function definePlugin<C>(plugin: Omit<StagePlugin<C>, "api" | "kind">): StagePlugin<C> {
-  return { api: 1, kind: "stage", ...plugin };
-}
-
-/** Makes a provider plugin. */
-export function defineProvider<C>(plugin: Omit<ProviderPlugin<C>, "api" | "kind">): ProviderPlugin<C> {
-  return { api: 1, kind: "provider", ...plugin };
-}
-
-/** Makes a guardrail. */
-export function defineGuardrail<C>(plugin: Omit<GuardrailPlugin<C>, "api" | "kind">): GuardrailPlugin<C> {
-  return { api: 1, kind: "guardrail", ...plugin };
-}
-
-/** Makes a store. */
-export function defineStore<C>(plugin: Omit<StorePlugin<C>, "api" | "kind">): StorePlugin<C> {
-  return { api: 1, kind: "store", ...plugin };
-}
-
 /** A verdict that refuses. `error` is what the client gets, `reason` what the log says. `spans`: see `Block`. */
 export function block(error: GatewayError, reason: string, spans?: readonly Span[]): Block {
   return spans === undefined

@@ -1,8 +1,7 @@
 /** `sluice/plugin`: the public API of stages, guardrails and stores. Providers use `sluice/provider`. */
 export { bearerToken } from "./bearer.ts";
-export type { CallOptions, ChatChunk, ChatResult, ContentPart, JsonSchema, Message, Usage } from "./chat.ts";
-export { textChunk } from "./chat.ts";
-export { contentLength, contentText, countCharacters } from "./content.ts";
+export type { ChatChunk, ChatResult, Message } from "./chat.ts";
+export { contentLength, countCharacters } from "./content.ts";
 export type {
   Answer,
   AnswerStream,
@@ -17,25 +16,17 @@ export type {
   TextContext,
   Verdict,
 } from "./contract.ts";
-export {
-  block,
-  defineGuardrail,
-  definePlugin,
-  defineProvider,
-  defineStore,
-  replace,
-  STAGES,
-} from "./contract.ts";
+export { block, replace, STAGES } from "./contract.ts";
+export { defineGuardrail, definePlugin, defineProvider, defineStore } from "./define.ts";
 export type { GatewayError } from "./errors.ts";
 export { isGatewayError, refuse, reject } from "./errors.ts";
 export { estimateTokens, formatUsd } from "./estimate.ts";
 export type { CallEnd, Exchange, RateClaim, SpendClaim } from "./exchange.ts";
 export { conversationOwner, slot } from "./exchange.ts";
-export type { Clock, Host, Logger, MetricFamily, OpenSession } from "./host.ts";
+export type { Clock, Host, MetricFamily, OpenSession } from "./host.ts";
 export type { MaybePromise } from "./maybe-promise.ts";
 export { andThen, isPromise } from "./maybe-promise.ts";
-export type { PriceSchedule } from "./price-schedule.ts";
 export { PRICE_SCHEDULE } from "./price-schedule.ts";
-export type { KeyValues } from "./schema-type.ts";
+export type { OptionsOf } from "./schema-type.ts";
 export type { AuditRecord, Override, Reservation, StateStore, StoreClaim } from "./store.ts";
 export { parseTemplate } from "./template.ts";

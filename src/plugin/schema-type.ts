@@ -12,20 +12,32 @@ export type ValueOf<S> = Value<S, "valid">;
  */
 export type FilledOf<S> = Value<S, "filled">;
 
-/** Values of keys with these schemas, where all of them are given or have a default. @since 0.2.0 */
+/** Values of a schema as they are given, before its defaults are filled in. */
+export type GivenOf<S> = Value<S, "given">;
+
+/**
+ * Options as `setup` is handed them: values that the schema `S` accepts, with its defaults, and the values of the keys of
+ * endpoints `K` that a built-in stage reads. For code outside `setup`: `type Options = OptionsOf<typeof schema>`.
+ * @since 0.2.0
+ */
+export type OptionsOf<S, K = Readonly<Record<never, never>>> = ValueOf<S> & KeyValues<K>;
+
+/** Values of keys with these schemas, where all of them are given or have a default. */
 export type KeyValues<P> = { readonly [K in keyof P]: ValueOf<P[K]> };
 
-type Mode = "valid" | "filled";
+type Mode = "valid" | "filled" | "given";
 
 type Value<S, M extends Mode> = S extends { readonly enum: readonly (infer V)[] }
   ? V
   : S extends { readonly const: infer V }
     ? V
-    : S extends { readonly type: readonly (infer T)[] }
-      ? OfType<T, S, M>
-      : S extends { readonly type: infer T }
+    : S extends { readonly anyOf: readonly (infer A)[] }
+      ? Value<A, M>
+      : S extends { readonly type: readonly (infer T)[] }
         ? OfType<T, S, M>
-        : unknown;
+        : S extends { readonly type: infer T }
+          ? OfType<T, S, M>
+          : unknown;
 
 /** Distributes over a list of types. */
 type OfType<T, S, M extends Mode> = T extends "string"
@@ -56,20 +68,18 @@ type Known<P, S, M extends Mode> = Flat<
   }
 >;
 
-/** Keys with a default, sections (absent, they are maps of their defaults), and in valid values the required ones. */
+/** The required keys; and once filled in, those with a default and sections (absent, they are maps of their defaults). */
 type PresentKeys<P, S, M extends Mode> =
-  | {
-      [K in keyof P]: P[K] extends { readonly default: unknown }
-        ? K
-        : IsSection<P[K]> extends true
-          ? K
-          : never;
-    }[keyof P]
-  | (M extends "valid"
+  | (M extends "given" ? never : FilledKeys<P>)
+  | (M extends "valid" | "given"
       ? S extends { readonly required?: readonly (infer R)[] }
         ? Extract<R, keyof P>
         : never
       : never);
+
+type FilledKeys<P> = {
+  [K in keyof P]: P[K] extends { readonly default: unknown } ? K : IsSection<P[K]> extends true ? K : never;
+}[keyof P];
 
 /** A map that is filled in when it is absent: one with known keys, none of them required. */
 type IsSection<S> = S extends { readonly type: "object"; readonly properties: object }

@@ -3,8 +3,9 @@
 import type { AuditTrail } from "../audit/audit.ts";
 import { compileSchema } from "../base/json-schema.ts";
 import type { GuardedHttp } from "../net/guarded.ts";
-import type { HttpFailure, Metrics, Random, RequestLog, SchemaCheck } from "../plugin/host.ts";
-import type { Clock, Exchange, Hooks, Host, JsonSchema, Logger, StateStore } from "../plugin/index.ts";
+import type { JsonSchema } from "../plugin/chat.ts";
+import type { HttpFailure, Logger, Metrics, Random, RequestLog, SchemaCheck } from "../plugin/host.ts";
+import type { Clock, Exchange, Hooks, Host, StateStore } from "../plugin/index.ts";
 import { guarded, type PluginGuard, type PluginSite } from "../plugin-guard/guard.ts";
 import { NO_SLICE } from "../state/slice-table.ts";
 import { OWN_SESSIONS } from "../state/tables.ts";

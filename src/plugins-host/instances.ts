@@ -5,7 +5,8 @@
 
 import { textKey } from "../base/ids.ts";
 import { Slices } from "../base/slices.ts";
-import type { Clock, Logger, MaybePromise } from "../plugin/index.ts";
+import type { Logger } from "../plugin/host.ts";
+import type { Clock, MaybePromise } from "../plugin/index.ts";
 import { isPromise } from "../plugin/index.ts";
 import { guarded, type PluginSite, pluginFault } from "../plugin-guard/guard.ts";
 

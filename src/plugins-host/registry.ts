@@ -2,6 +2,7 @@
  * Which plugins there are: the built-in ones and those that the config's `plugins:` modules export, by kind and name.
  */
 import type { PluginModule, SourcePlace } from "../config/model.ts";
+import type { JsonSchema } from "../plugin/chat.ts";
 import type {
   GuardrailPlacement,
   GuardrailPlugin,
@@ -12,7 +13,6 @@ import type {
   StagePlugin,
   StorePlugin,
 } from "../plugin/contract.ts";
-import type { JsonSchema } from "../plugin/index.ts";
 import { constraintsOf } from "../plugin/settings.ts";
 import type { SettingConstraint } from "../provider-kit/index.ts";
 import { BUILT_IN } from "./builtin.ts";

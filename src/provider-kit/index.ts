@@ -27,7 +27,7 @@ export { eventChunk, textChunk } from "../plugin/chat.ts";
 export type { Base64Url } from "../plugin/content.ts";
 export { contentText, countCharacters, readBase64Url } from "../plugin/content.ts";
 export type { Target } from "../plugin/contract.ts";
-export { defineProvider } from "../plugin/contract.ts";
+export { defineProvider } from "../plugin/define.ts";
 export { estimateTokens } from "../plugin/estimate.ts";
 export type { Exchange } from "../plugin/exchange.ts";
 export type { Clock, Host } from "../plugin/host.ts";
@@ -43,6 +43,7 @@ export type {
   WireRequest,
 } from "../plugin/provider.ts";
 export { failure, isFailure } from "../plugin/provider.ts";
+export type { OptionsOf } from "../plugin/schema-type.ts";
 export { estimateAddedTokens, estimateMediaTokens } from "./media-tokens.ts";
 export type { ChatDialect, ChatModelRules } from "./openai-chat/dialect.ts";
 export { openAiChat } from "./openai-chat/openai-chat.ts";

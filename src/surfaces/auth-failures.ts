@@ -6,8 +6,8 @@ import { LRUCache } from "lru-cache";
 import { type AuditTrail, GATEWAY_WIDE } from "../audit/audit.ts";
 import { networkOf } from "../http/client-address.ts";
 import type { ProjectRef } from "../plugin/exchange.ts";
-import type { Metrics } from "../plugin/host.ts";
-import type { Clock, GatewayError, Logger, MaybePromise } from "../plugin/index.ts";
+import type { Logger, Metrics } from "../plugin/host.ts";
+import type { Clock, GatewayError, MaybePromise } from "../plugin/index.ts";
 import { andThen, isPromise, reject } from "../plugin/index.ts";
 
 /** Refusals of a token that was sent. A request without one is not an attempt to guess. */

@@ -3,8 +3,7 @@
  * written out a few times a second and, whole, at the end.
  */
 import { pino } from "pino";
-import type { RequestLog } from "../plugin/host.ts";
-import type { Logger } from "../plugin/index.ts";
+import type { Logger, RequestLog } from "../plugin/host.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 

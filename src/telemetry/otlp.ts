@@ -5,8 +5,8 @@
  */
 import { withoutTrailingSlashes } from "../base/trailing-slashes.ts";
 import { VERSION } from "../base/version.ts";
-import type { Timer } from "../plugin/host.ts";
-import type { Clock, Logger } from "../plugin/index.ts";
+import type { Logger, Timer } from "../plugin/host.ts";
+import type { Clock } from "../plugin/index.ts";
 import { Attributes, exportJson } from "./otlp-json.ts";
 import { NAMES } from "./traces-spans.ts";
 

@@ -3,9 +3,9 @@
  * one for each try of a target. Reads the call and changes nothing.
  */
 import { spanIdOf, type TraceParent, traceIdOf } from "../base/trace-context.ts";
-import type { Content, ToolCall } from "../plugin/chat.ts";
+import type { Content, ToolCall, Usage } from "../plugin/chat.ts";
 import type { Attempt } from "../plugin/exchange.ts";
-import type { CallEnd, Exchange, Message, Usage } from "../plugin/index.ts";
+import type { CallEnd, Exchange, Message } from "../plugin/index.ts";
 import { contentLength } from "../plugin/index.ts";
 import { Attributes, CLIENT, SERVER, spanJson } from "./otlp-json.ts";
 

@@ -3,8 +3,8 @@
  * that providers get. Without an endpoint nothing is recorded, and a client's own trace is passed through unchanged.
  */
 import { spanIdOf, traceIdOf, traceParentOf } from "../base/trace-context.ts";
-import type { MetricFamily, Random } from "../plugin/host.ts";
-import type { CallEnd, Clock, Exchange, Logger } from "../plugin/index.ts";
+import type { Logger, MetricFamily, Random } from "../plugin/host.ts";
+import type { CallEnd, Clock, Exchange } from "../plugin/index.ts";
 import type { GatewayMetrics } from "./metrics.ts";
 import { OtlpExporter, type PostSpans } from "./otlp.ts";
 import { spansOf } from "./traces-spans.ts";

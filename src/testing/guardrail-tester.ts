@@ -13,10 +13,11 @@ import { test } from "node:test";
 import { guardrailHooks } from "../guardrails/guardrail.ts";
 import { WINDOW_MAX } from "../guardrails/stream.ts";
 import type { Role } from "../plugin/chat.ts";
+import { textChunk } from "../plugin/chat.ts";
 import type { GuardrailPlugin } from "../plugin/contract.ts";
 import { coreExchange } from "../plugin/exchange.ts";
 import type { ChatResult, Guardrail, Hooks, Verdict } from "../plugin/index.ts";
-import { andThen, isGatewayError, textChunk } from "../plugin/index.ts";
+import { andThen, isGatewayError } from "../plugin/index.ts";
 import { checkPluginShape, type PluginCheck } from "./plugin-checks.ts";
 import { type TestHost, testExchange, testHost } from "./test-host.ts";
 

@@ -5,8 +5,8 @@
 
 import { guardedHttp } from "../net/guarded.ts";
 import type { CoreExchange } from "../plugin/exchange.ts";
-import type { MetricFamily } from "../plugin/host.ts";
-import type { Exchange, Host, Logger } from "../plugin/index.ts";
+import type { Logger, MetricFamily } from "../plugin/host.ts";
+import type { Exchange, Host } from "../plugin/index.ts";
 import { countCharacters } from "../plugin/index.ts";
 import { makeHost } from "../plugins-host/host.ts";
 import { memoryStore } from "../state/memory/memory.ts";

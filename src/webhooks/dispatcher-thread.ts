@@ -3,7 +3,8 @@
  * one way only. What the thread is told, and when it is replaced, is decided by threaded-dispatcher.ts.
  */
 import type { Worker } from "node:worker_threads";
-import type { Clock, Logger } from "../plugin/index.ts";
+import type { Logger } from "../plugin/host.ts";
+import type { Clock } from "../plugin/index.ts";
 import type { CountDeliveries, DeliveryFilter, DeliveryRecord } from "./deliveries.ts";
 import type { WebhookProject } from "./delivery-queue.ts";
 import type { TestRequester } from "./dispatcher.ts";

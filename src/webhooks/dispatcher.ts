@@ -5,8 +5,8 @@
  */
 import { queueLimit } from "../base/audit-bytes.ts";
 import { type GuardedPost, guardedPost, type PostOutcome } from "../net/guarded.ts";
-import type { Random } from "../plugin/host.ts";
-import type { Clock, Logger } from "../plugin/index.ts";
+import type { Logger, Random } from "../plugin/host.ts";
+import type { Clock } from "../plugin/index.ts";
 import { type AuditRecord, auditKindOf } from "../plugin/store.ts";
 import {
   type CountDeliveries,

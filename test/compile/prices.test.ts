@@ -96,6 +96,7 @@ test("every tariff of the bundled table passes the stage's own schema", async ()
   );
   const compiled = compileSchema(budget.schema);
   assert.ok(compiled.ok);
-  assert.equal(compiled.check({ subject: "p/s", tariffs: tariffs(config, ...all) }), undefined);
-  assert.notEqual(compiled.check({ subject: "p/s", tariffs: { "*": [{ from_ms: 0 }] } }), undefined);
+  const terms = { subject: "p/s", cap_nano_usd: null, cap_text: "" };
+  assert.equal(compiled.check({ ...terms, tariffs: tariffs(config, ...all) }), undefined);
+  assert.notEqual(compiled.check({ ...terms, tariffs: { "*": [{ from_ms: 0 }] } }), undefined);
 });

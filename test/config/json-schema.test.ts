@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compileSchema, forgetUnusedSchemas } from "../../src/base/json-schema.ts";
+import type { JsonSchema } from "../../src/plugin/chat.ts";
 import type { SchemaCheck } from "../../src/plugin/host.ts";
-import type { JsonSchema } from "../../src/plugin/index.ts";
 
 function checkOf(schema: JsonSchema): SchemaCheck {
   const compiled = compileSchema(schema);

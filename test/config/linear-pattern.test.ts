@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { compileRules, compileSchema } from "../../src/base/json-schema.ts";
 import { linearPattern, patternRefusal } from "../../src/base/linear-pattern.ts";
-import type { JsonSchema } from "../../src/plugin/index.ts";
+import type { JsonSchema } from "../../src/plugin/chat.ts";
 import { growth } from "../plugins/guardrail-kit.ts";
 
 /** Patterns that ask JavaScript's engine for a lifetime, and what they are asked of. */

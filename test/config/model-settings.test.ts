@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { PluginLoader } from "../../src/config/load.ts";
-import type { SettingConstraint } from "../../src/provider-kit/index.ts";
+import { constraintsOf } from "../../src/plugin/settings.ts";
+import { defineProvider, type SettingConstraint } from "../../src/provider-kit/index.ts";
 import { brief, folderOf, loadPlugins, projectOf } from "./kit.ts";
 
 const REFUSALS: readonly SettingConstraint[] = [
@@ -24,7 +25,12 @@ function pluginsWith(constraints: (options: object) => readonly SettingConstrain
       ...known,
       find: (kind, name) => {
         const plugin = known.find(kind, name);
-        return plugin !== undefined && name === "vendor" ? { ...plugin, constraints } : plugin;
+        if (plugin === undefined || name !== "vendor") return plugin;
+        const made = defineProvider<object>({
+          ...{ name, label: name, description: "Made up.", defaultBaseUrl: undefined, needsApiKey: true },
+          ...{ schema: plugin.schema, examples: [], constraints, setup: () => assert.fail() },
+        });
+        return { ...plugin, constraints: (options) => constraintsOf(made, options) };
       },
     };
   };

@@ -5,11 +5,11 @@ import { keyRows } from "../../scripts/schema-table.ts";
 import type { PluginLoader } from "../../src/config/load.ts";
 import { isPlainMap } from "../../src/config/read/tree.ts";
 import { declaredBy, schemaWith } from "../../src/config/schema/config.ts";
-import { fill } from "../../src/config/schema/defaults.ts";
 import { editorSchema } from "../../src/config/schema/editor.ts";
 import { flag, integer, name, orNull, type SchemaNode, section } from "../../src/config/schema/keywords.ts";
 import { rulesOf } from "../../src/config/schema/rules.ts";
-import type { KeyValues } from "../../src/plugin/index.ts";
+import type { OptionsOf } from "../../src/plugin/index.ts";
+import { fill } from "../../src/plugin/schema-defaults.ts";
 import type { FilledOf, ValueOf } from "../../src/plugin/schema-type.ts";
 import { BUILT_IN } from "../../src/plugins-host/builtin.ts";
 import { Registry } from "../../src/plugins-host/registry.ts";
@@ -48,7 +48,7 @@ test("a stage's key is validated, filled in and typed by its declaration", async
     const [loaded] = config?.projects[0]?.endpoints ?? [];
     assert.equal(Reflect.get(loaded ?? {}, "session_turns_kept"), value);
   }
-  isTrue<Same<KeyValues<typeof endpointKeys>, { readonly session_turns_kept: number }>>(true);
+  isTrue<Same<OptionsOf<object, typeof endpointKeys>, { readonly session_turns_kept: number }>>(true);
 });
 
 test("a key that no stage declares is unknown", async (t) => {

@@ -6,14 +6,8 @@ import keywordBlocklist from "../../plugins/keyword-blocklist/index.ts";
 import pii from "../../plugins/pii/index.ts";
 import { guardrailHooks } from "../../src/guardrails/guardrail.ts";
 import type { GuardContext } from "../../src/guardrails/verdict.ts";
-import type {
-  CallOptions,
-  Exchange,
-  GatewayError,
-  Guardrail,
-  MaybePromise,
-  Message,
-} from "../../src/plugin/index.ts";
+import type { CallOptions } from "../../src/plugin/chat.ts";
+import type { Exchange, GatewayError, Guardrail, MaybePromise, Message } from "../../src/plugin/index.ts";
 import { isGatewayError, isPromise } from "../../src/plugin/index.ts";
 import { testExchange, testHost } from "../../src/testing/test-host.ts";
 

@@ -7,8 +7,9 @@ import pii from "../../plugins/pii/index.ts";
 import { guardrailHooks } from "../../src/guardrails/guardrail.ts";
 import { HELD_MAX } from "../../src/guardrails/stream.ts";
 import type { ToolCallDelta } from "../../src/plugin/chat.ts";
+import { textChunk } from "../../src/plugin/chat.ts";
 import type { ChatChunk, Exchange, Guardrail, Hooks, Verdict } from "../../src/plugin/index.ts";
-import { block, isGatewayError, refuse, replace, textChunk } from "../../src/plugin/index.ts";
+import { block, isGatewayError, refuse, replace } from "../../src/plugin/index.ts";
 import { testExchange, testHost } from "../../src/testing/test-host.ts";
 
 interface Streamed {

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { guardrailHooks } from "../../src/guardrails/guardrail.ts";
+import { textChunk } from "../../src/plugin/chat.ts";
 import type { Guardrail, Hooks } from "../../src/plugin/index.ts";
-import { isGatewayError, refuse, textChunk } from "../../src/plugin/index.ts";
+import { isGatewayError, refuse } from "../../src/plugin/index.ts";
 import { testExchange, testHost } from "../../src/testing/test-host.ts";
 
 const TEXT = "order secret text";

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { call } from "../../plugins/call/index.ts";
 import type { Call } from "../../src/pipeline/call.ts";
 import type { ProviderRequest } from "../../src/plugin/chat.ts";
+import { textChunk } from "../../src/plugin/chat.ts";
 import type { Answer, AnswerStream } from "../../src/plugin/contract.ts";
 import {
   type ChatChunk,
@@ -13,7 +14,6 @@ import {
   isGatewayError,
   isPromise,
   type Target,
-  textChunk,
 } from "../../src/plugin/index.ts";
 import {
   failure,

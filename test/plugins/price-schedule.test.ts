@@ -1,8 +1,8 @@
 /** What calls cost by their tariff, and what is reserved for them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PriceSchedule } from "sluice/plugin";
 import { costNanoUsd, worstCaseCost as worstCase } from "../../plugins/budget/price-schedule.ts";
+import type { PriceSchedule } from "../../src/plugin/price-schedule.ts";
 
 const NOON = Date.UTC(2026, 4, 14, 12);
 const NEXT_MONTH = Date.UTC(2026, 5, 1);

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { anthropic } from "../../providers/anthropic.ts";
-import type { ToolChoice } from "../../src/plugin/chat.ts";
-import type { ChatResult, JsonSchema, Message } from "../../src/plugin/index.ts";
+import type { JsonSchema, ToolChoice } from "../../src/plugin/chat.ts";
+import type { ChatResult, Message } from "../../src/plugin/index.ts";
 import { constraintsOf, fitSettings } from "../../src/plugin/settings.ts";
 import { isFailure } from "../../src/provider-kit/index.ts";
 import { blockStart, boil, end, say, start } from "./anthropic-events.ts";

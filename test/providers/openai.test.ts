@@ -9,7 +9,7 @@ const format = await formatOf(openai.setup({}, countingHost()));
 const tools = [{ name: "boil" }];
 
 /** Settings that a model refuses, given the options of its credential. */
-function refused(model: string, options: { readonly reasoning_effort?: string } = {}): string[] {
+function refused(model: string, options: { readonly reasoning_effort?: "none" | "low" } = {}): string[] {
   assert.ok(typeof openai.constraints === "function");
   return openai
     .constraints(options)
@@ -62,7 +62,7 @@ test("reasoning models refuse sampling settings, search models a temperature, ot
 });
 
 test("at an effort of none some reasoning models take sampling settings", () => {
-  const none = { reasoning_effort: "none" };
+  const none = { reasoning_effort: "none" } as const;
   for (const model of ["gpt-5.1", "gpt-5.6-mini", "gpt-6-sol", "gpt-6-luna", "gpt-6.1-terra"]) {
     assert.deepEqual(refused(model, none), [], model);
   }

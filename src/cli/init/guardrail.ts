@@ -9,14 +9,10 @@ export const guardrail: Template = {
   }) => `/** Blocks the company's secret words in messages to a model and in its answers. */
 import { block, defineGuardrail, refuse } from "sluice/plugin";
 
-interface Options {
-  readonly words?: readonly string[];
-}
-
-export default defineGuardrail<Options>({
+export default defineGuardrail({
   name: "${name}",
   description: "Blocks secret words.",
-  // Checked at load: mistakes are reported with their line, and setup can rely on the options.
+  // Checked at load: mistakes are reported with their line. The types of the options follow from it.
   schema: {
     type: "object",
     additionalProperties: false,
@@ -32,7 +28,7 @@ export default defineGuardrail<Options>({
   },
   examples: [{ words: ["swordfish", "open sesame"] }],
   // Called once per different options: build here what would otherwise be built for each call.
-  setup({ words = ["swordfish"] }) {
+  setup({ words }) {
     return {
       // The longest match. As much of a stream is held back, so that no part of a word is sent.
       window: Math.max(...words.map((word) => word.length)),

@@ -8,11 +8,7 @@ export const provider: Template = {
   }) => `/** A vendor that speaks OpenAI's format. It only translates: the gateway owns sockets and timeouts. */
 import { defineProvider, openAiChat } from "sluice/provider";
 
-interface Options {
-  readonly region?: string;
-}
-
-export default defineProvider<Options>({
+export default defineProvider({
   name: "${name}",
   // For messages: "Provider call failed: <label> 500: …".
   label: "${name}",

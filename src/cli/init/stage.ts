@@ -6,11 +6,7 @@ export const stage: Template = {
   plugin: ({ name, code }) => `/** Refuses calls that do not name a team. */
 import { definePlugin, refuse } from "sluice/plugin";
 
-interface Options {
-  readonly header?: string;
-}
-
-export default definePlugin<Options>({
+export default definePlugin({
   name: "${name}",
   // One of nine stages; request hooks run in their order, response hooks in reverse.
   stage: "validate",
@@ -23,7 +19,7 @@ export default definePlugin<Options>({
     },
   },
   examples: [{ header: "x-team" }],
-  setup({ header = "x-team" }, host) {
+  setup({ header }, host) {
     const refused = host.metrics.counter("${code}_refused_total", "Calls without a team", []).series();
     return {
       request(x) {

@@ -19,7 +19,7 @@ import {
   type StoreHost,
 } from "sluice/plugin";
 
-export default defineStore<object>({
+export default defineStore({
   name: "${name}",
   description: "Keeps everything in maps of the process.",
   schema: { type: "object", additionalProperties: false },

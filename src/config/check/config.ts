@@ -1,6 +1,6 @@
 /** All checks that a schema cannot make: what refers to what, what may stand once, what needs what. */
 
-import type { JsonSchema } from "../../plugin/index.ts";
+import type { JsonSchema } from "../../plugin/chat.ts";
 import type { ProviderConfig } from "../model.ts";
 import { Source } from "../read/source.ts";
 import { isPlainMap, type Spot } from "../read/tree.ts";

@@ -1,6 +1,6 @@
 /** Endpoints: slugs, templates, schemas. */
 import { compileSchema, malformation, refusedPattern, type SchemaRefusal } from "../../base/json-schema.ts";
-import type { JsonSchema } from "../../plugin/index.ts";
+import type { JsonSchema } from "../../plugin/chat.ts";
 import { isPlainMap, type Spot } from "../read/tree.ts";
 import type { FilledEndpoint } from "../schema/endpoint.ts";
 import { isPlain } from "../schema/rules.ts";

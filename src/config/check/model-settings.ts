@@ -1,8 +1,6 @@
 /** Settings that a model refuses: the gateway will leave them out or clamp them, so whoever set them is told at load. */
 import { type Adjustment, adjustmentText, fitSettings } from "../../plugin/settings.ts";
-import type { KnownPlugin } from "../plugins.ts";
-import { isPlainMap, type Spot } from "../read/tree.ts";
-import { fill } from "../schema/defaults.ts";
+import type { Spot } from "../read/tree.ts";
 import type { FilledCallSettings } from "../schema/endpoint.ts";
 import { type Check, under } from "./context.ts";
 import { type ChosenTarget, chosenTargets, type ProjectNames } from "./targets.ts";
@@ -37,14 +35,8 @@ function adjustmentsFor(
   };
   const options = { ...check.config.providers[provider]?.options, ...credential?.options };
   try {
-    return fitSettings(plugin.constraints(withDefaults(plugin, options)), model, wanted).adjustments;
+    return fitSettings(plugin.constraints(options), model, wanted).adjustments;
   } catch {
     return []; // Options that are faulty are reported where they stand.
   }
-}
-
-/** As they will be handed to the plugin. */
-function withDefaults({ schema }: KnownPlugin, options: object): object {
-  // `fill` of a map is a map.
-  return isPlainMap(schema) ? (fill(schema, options) as object) : options;
 }

@@ -1,5 +1,5 @@
 /** Guardrails, stages and the options of all plugins, held against the plugins' own schemas. */
-import type { JsonSchema } from "../../plugin/index.ts";
+import type { JsonSchema } from "../../plugin/chat.ts";
 import type { KnownPlugin } from "../plugins.ts";
 import type { Key, PlainMap, Spot, Tree } from "../read/tree.ts";
 import type { FilledGuardrailUse, FilledStageUse } from "../schema/endpoint.ts";

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import type { JsonPath, SchemaFault, SchemaRefusal } from "../../base/json-schema.ts";
 import { linearPattern } from "../../base/linear-pattern.ts";
-import type { JsonSchema } from "../../plugin/index.ts";
+import type { JsonSchema } from "../../plugin/chat.ts";
 import { isPlainMap, type Key, type Spot, type Tree } from "../read/tree.ts";
 import type { Reporter } from "../report/diagnostic.ts";
 import { explain } from "../report/explain.ts";

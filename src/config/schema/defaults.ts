@@ -2,6 +2,7 @@
  * Fills in what a configuration leaves out: first `endpoint_defaults`, then the defaults of the schema. The filled tree
  * is a copy that still knows where each value came from.
  */
+import { fill } from "../../plugin/schema-defaults.ts";
 import type { ValueOf } from "../../plugin/schema-type.ts";
 import { isPlainMap, type Key, type PlainMap, type Spot, type Tree } from "../read/tree.ts";
 import { declaredBy, type FilledConfig, type StageKeys, withKeys } from "./config.ts";
@@ -37,7 +38,7 @@ export function fillDefaults(root: PlainMap, schema: SchemaNode, tree: Tree): Fi
     }
   }
   // The tree was repaired to match the schema, and the schema's defaults match it too: a test holds them to it.
-  return fill(schema, root, tree) as FilledConfig;
+  return fill(schema, root, (copy, base) => tree.derived(copy, base)) as FilledConfig;
 }
 
 /** Puts the project's `endpoint_defaults` under its endpoints, in place. */
@@ -73,53 +74,5 @@ function layUnder(endpoint: PlainMap, { defaults, keys, parent }: Inheritance, t
     moved.set(key, { container: defaults, key, parent });
   }
   tree.derived(whole, endpoint, moved);
-  return whole;
-}
-
-/**
- * The value with all defaults of its schema; `undefined` where there is neither value nor default. With a tree, the
- * copy is known as what it was made of.
- */
-export function fill(schema: SchemaNode, value: unknown, tree?: Tree): unknown {
-  const { properties, additionalProperties, items } = schema;
-  if (properties !== undefined && isPlainMap(value)) return fillMap(properties, value, tree);
-  if (typeof additionalProperties === "object" && isPlainMap(value)) {
-    const copy: PlainMap = {};
-    for (const [key, item] of Object.entries(value)) copy[key] = fill(additionalProperties, item, tree);
-    tree?.derived(copy, value);
-    return copy;
-  }
-  if (items !== undefined && Array.isArray(value)) {
-    const copy = value.map((item) => fill(items, item, tree));
-    tree?.derived(copy, value);
-    return copy;
-  }
-  return value;
-}
-
-/** A map of known keys that can be filled in when it is absent, since it requires none of them. */
-function isSection({ properties, required = [] }: SchemaNode): boolean {
-  return properties !== undefined && required.length === 0;
-}
-
-/** In the order of the schema, so that the order in which keys are written makes no difference. */
-function fillMap(
-  properties: Readonly<Record<string, SchemaNode>>,
-  value: PlainMap,
-  tree: Tree | undefined,
-): PlainMap {
-  const copy: PlainMap = {};
-  for (const [key, property] of Object.entries(properties)) {
-    const own = Object.hasOwn(value, key) ? value[key] : undefined;
-    if (own !== undefined) copy[key] = fill(property, own, tree);
-    else if (!isPlainMap(property))
-      continue; // A plugin's schema may say `true`.
-    else if ("default" in property) copy[key] = fill(property, property.default, tree);
-    else if (isSection(property)) copy[key] = fill(property, {}, tree);
-  }
-  const others = Object.keys(value).filter((key) => !Object.hasOwn(properties, key));
-  const whole =
-    others.length === 0 ? copy : { ...copy, ...Object.fromEntries(others.map((key) => [key, value[key]])) };
-  tree?.derived(whole, value);
   return whole;
 }

@@ -12,7 +12,7 @@ import {
   type SchemaFault,
 } from "../../base/json-schema.ts";
 import { type LinearPattern, linearPattern } from "../../base/linear-pattern.ts";
-import type { JsonSchema } from "../../plugin/index.ts";
+import type { JsonSchema } from "../../plugin/chat.ts";
 import { isPlainMap } from "../read/tree.ts";
 import { kindOf } from "../report/diagnostic.ts";
 

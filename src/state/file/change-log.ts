@@ -4,8 +4,8 @@
  * fresh snapshot as soon as the disk works again. Decides nothing of what the store answers meanwhile.
  */
 import { join } from "node:path";
-import type { Timer } from "../../plugin/host.ts";
-import type { Clock, Logger } from "../../plugin/index.ts";
+import type { Logger, Timer } from "../../plugin/host.ts";
+import type { Clock } from "../../plugin/index.ts";
 import type { Change } from "../change.ts";
 import { CHAIN_START, type LinePosition } from "./checked-lines.ts";
 import type { Files } from "./files.ts";

@@ -4,8 +4,8 @@
  * need (admissions, reservations) is written by the end of the event-loop iteration. One process holds the folder.
  */
 
-import type { StoreSlice } from "../../plugin/host.ts";
-import type { Clock, Logger, MaybePromise, StateStore } from "../../plugin/index.ts";
+import type { Logger, StoreSlice } from "../../plugin/host.ts";
+import type { Clock, MaybePromise, StateStore } from "../../plugin/index.ts";
 import type {
   Admission,
   AuditStore,

@@ -1,6 +1,6 @@
 /** Messages about damaged state files (where, what was lost), and whether a gateway may start with the rest. */
 import { join } from "node:path";
-import type { Logger } from "../../plugin/index.ts";
+import type { Logger } from "../../plugin/host.ts";
 import type { Files } from "./files.ts";
 import { type Fault, mayHoldMoneyOrRevocation } from "./line-chain.ts";
 import { listFolder } from "./state-folder.ts";

@@ -3,7 +3,8 @@
  * while and stored when it is back, each once.
  */
 
-import type { Clock, Logger } from "../../plugin/index.ts";
+import type { Logger } from "../../plugin/host.ts";
+import type { Clock } from "../../plugin/index.ts";
 import type { AuditFilter, AuditRecord, AuditStore } from "../../plugin/store.ts";
 import { AUDIT_RECORDS_MAX } from "../../plugin/store.ts";
 import type { RedisLink } from "./link.ts";

@@ -4,8 +4,8 @@
  * on other data until CHECK has recorded the loss and this process has put back what it remembers.
  */
 import { BudgetMonth } from "../../base/month.ts";
-import type { Timer } from "../../plugin/host.ts";
-import type { Clock, Logger } from "../../plugin/index.ts";
+import type { Logger, Timer } from "../../plugin/host.ts";
+import type { Clock } from "../../plugin/index.ts";
 import { CHECK } from "./guard-script.ts";
 import type { RedisLink } from "./link.ts";
 import { asked } from "./script.ts";

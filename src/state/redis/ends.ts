@@ -3,7 +3,9 @@
  * Costs of calls that Redis never heard of are added up by sum. What exceeds the bound goes to files, or is lost and
  * counted. It sends nothing itself.
  */
-import type { Clock, Logger } from "../../plugin/index.ts";
+
+import type { Logger } from "../../plugin/host.ts";
+import type { Clock } from "../../plugin/index.ts";
 import type { End, SpillFiles } from "./spill-files.ts";
 
 interface Kept {

@@ -4,8 +4,8 @@
  */
 
 import { isNanoUsd, settleableNanoUsd } from "../../base/money.ts";
-import type { MetricFamily } from "../../plugin/host.ts";
-import type { Clock, Logger } from "../../plugin/index.ts";
+import type { Logger, MetricFamily } from "../../plugin/host.ts";
+import type { Clock } from "../../plugin/index.ts";
 import type { Admission, Reservation, Spending, SpendSum, StoreClaim } from "../../plugin/store.ts";
 import { LEASE_MS } from "../../plugin/store.ts";
 import { type Ask, askOf, HeldReservation } from "./ask.ts";

@@ -3,8 +3,7 @@
  * once when it is back, and answers LOST in the place of every error. It keeps nothing to be sent later.
  */
 import type { Redis, RedisOptions } from "ioredis";
-import type { Random } from "../../plugin/host.ts";
-import type { Logger } from "../../plugin/index.ts";
+import type { Logger, Random } from "../../plugin/host.ts";
 import type { RedisAddress } from "./address.ts";
 import type { Script } from "./script.ts";
 

@@ -6,8 +6,8 @@
  * of them. The server must not evict keys (`maxmemory-policy noeviction`), or budgets are forgotten; a full one is
  * taken for a lost one. Needs Redis 5, or any Valkey.
  */
-import type { Random } from "../../plugin/host.ts";
-import type { Clock, Logger, StateStore } from "../../plugin/index.ts";
+import type { Logger, Random } from "../../plugin/host.ts";
+import type { Clock, StateStore } from "../../plugin/index.ts";
 import type { StoreHealth } from "../../plugin/store.ts";
 import { redisAddress } from "./address.ts";
 import { AUDIT_SCRIPTS, RedisAudit } from "./audit.ts";

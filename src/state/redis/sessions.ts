@@ -2,8 +2,8 @@
  * Conversations in Redis, held by one call at a time over all replicas. A waiting call is notified by a message
  * when it is next, and polls every few seconds in case that message was lost. Locks are leases, renewed while calls run.
  */
-import type { Cancellable, Random } from "../../plugin/host.ts";
-import type { Clock, Logger, Message, OpenSession } from "../../plugin/index.ts";
+import type { Cancellable, Logger, Random } from "../../plugin/host.ts";
+import type { Clock, Message, OpenSession } from "../../plugin/index.ts";
 import { countCharacters } from "../../plugin/index.ts";
 import type { SessionStore } from "../../plugin/store.ts";
 import type { LedgerMetrics } from "./ledger.ts";

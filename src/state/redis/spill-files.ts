@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { Logger } from "../../plugin/index.ts";
+import type { Logger } from "../../plugin/host.ts";
 
 /** The end of a call: what it cost, and which reservation it settles. */
 export interface End {

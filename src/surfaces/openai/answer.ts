@@ -3,8 +3,8 @@
  * changed, for what guardrails cannot judge where there are some, and for members that OpenAI's schema requires.
  */
 import { type ClosingAnswer, toolCallsJson } from "../../pipeline/reply.ts";
-import type { Alternative, JsonObject, NativeAnswer } from "../../plugin/chat.ts";
-import type { ChatResult, Usage } from "../../plugin/index.ts";
+import type { Alternative, JsonObject, NativeAnswer, Usage } from "../../plugin/chat.ts";
+import type { ChatResult } from "../../plugin/index.ts";
 import { asObject, asObjects, parseJson, parseObject } from "../../provider-kit/index.ts";
 import { isTier, wholeLogprobs } from "../../provider-kit/openai-chat/repaired-event.ts";
 

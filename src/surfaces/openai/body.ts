@@ -3,8 +3,8 @@
  * unchanged; the provider's wire format decides whether it supports them.
  */
 import { type JsonBody, refusedByShape } from "../../http/body.ts";
-import type { JsonObject, Tool, ToolChoice } from "../../plugin/chat.ts";
-import type { CallOptions, GatewayError, JsonSchema, Message } from "../../plugin/index.ts";
+import type { CallOptions, JsonObject, JsonSchema, Tool, ToolChoice } from "../../plugin/chat.ts";
+import type { GatewayError, Message } from "../../plugin/index.ts";
 import { areOpenAiOnly, type FieldFindings, Fields, kindOf } from "./fields.ts";
 import { readMessage } from "./messages.ts";
 

@@ -1,6 +1,7 @@
 /** Embeddings in OpenAI's format. The texts are messages of the call, so limits and guardrails apply to each of them. */
 import { type JsonBody, refusedByShape } from "../../http/body.ts";
-import type { CallOptions, ChatResult, GatewayError, Message, Usage } from "../../plugin/index.ts";
+import type { CallOptions, Usage } from "../../plugin/chat.ts";
+import type { ChatResult, GatewayError, Message } from "../../plugin/index.ts";
 import { asObject, asObjects } from "../../provider-kit/index.ts";
 import { type FieldFindings, Fields } from "./fields.ts";
 

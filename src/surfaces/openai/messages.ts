@@ -1,7 +1,7 @@
 /** Parses the messages of a request in OpenAI's format. Knows no provider. */
-import type { Content, JsonObject, ToolCall } from "../../plugin/chat.ts";
+import type { Content, ContentPart, JsonObject, ToolCall } from "../../plugin/chat.ts";
 import { readBase64Url } from "../../plugin/content.ts";
-import type { ContentPart, Message } from "../../plugin/index.ts";
+import type { Message } from "../../plugin/index.ts";
 import { JSON_DEPTH_MAX, nestsTooDeep } from "../../provider-kit/wire/json.ts";
 import { areOpenAiOnly, type Fields } from "./fields.ts";
 

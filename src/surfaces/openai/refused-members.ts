@@ -4,8 +4,8 @@
  * cost more than what is reserved for the call.
  */
 import type { CompiledEndpoint } from "../../compile/model.ts";
-import type { JsonObject } from "../../plugin/chat.ts";
-import type { CallOptions, ContentPart, GatewayError, Message } from "../../plugin/index.ts";
+import type { CallOptions, ContentPart, JsonObject } from "../../plugin/chat.ts";
+import type { GatewayError, Message } from "../../plugin/index.ts";
 import { reject, STAGES } from "../../plugin/index.ts";
 
 const GUARD = STAGES.indexOf("guard");

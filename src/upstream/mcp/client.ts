@@ -5,7 +5,8 @@
 
 import { isJsonObject, type JsonMap } from "../../base/json.ts";
 import type { Resolve } from "../../net/ssrf.ts";
-import type { Clock, Logger, MaybePromise } from "../../plugin/index.ts";
+import type { Logger } from "../../plugin/host.ts";
+import type { Clock, MaybePromise } from "../../plugin/index.ts";
 import { scrubber } from "../scrub.ts";
 import { McpSession, SHORT_MS } from "./session.ts";
 import {

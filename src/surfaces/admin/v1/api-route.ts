@@ -6,11 +6,11 @@ import type { JsonMap } from "../../../base/json.ts";
 import { compileSchema } from "../../../base/json-schema.ts";
 import { parseJsonObject, readBytesWithin } from "../../../http/body.ts";
 import { sendError, sendErrorAs, sendJson } from "../../../http/respond.ts";
+import type { JsonSchema } from "../../../plugin/chat.ts";
 import {
   type GatewayError,
   isGatewayError,
   isPromise,
-  type JsonSchema,
   type MaybePromise,
   refuse,
 } from "../../../plugin/index.ts";
