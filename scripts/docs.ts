@@ -82,11 +82,13 @@ ${diagnostics.join("\n")}
 
 function configurationPage(): string {
   const rows = keyRows(schemaWith(new Registry([]).stageKeys)).map(({ row }) => row);
-  const plugins = BUILT_IN.filter((plugin) => plugin.kind !== "stage").flatMap((plugin) => {
-    const options = keyRows(plugin.schema);
-    const table = options.length === 0 ? "No options." : keyTable("Option", options);
-    return [`### ${plugin.kind} \`${plugin.name}\`\n\n${plugin.description}\n\n${table}\n`];
-  });
+  const plugins = BUILT_IN.filter(({ kind }) => kind === "guardrail" || kind === "provider").flatMap(
+    (plugin) => {
+      const options = keyRows(plugin.schema);
+      const table = options.length === 0 ? "No options." : keyTable("Option", options);
+      return [`### ${plugin.kind} \`${plugin.name}\`\n\n${plugin.description}\n\n${table}\n`];
+    },
+  );
   return `${WRITTEN}
 
 # Configuration

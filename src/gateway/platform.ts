@@ -7,13 +7,14 @@ import { systemClock } from "../base/clock.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import { type GuardedHttp, type GuardedPost, guardedHttp, guardedPost } from "../net/guarded.ts";
 import type { Call } from "../pipeline/call.ts";
+import type { StorePlugin } from "../plugin/contract.ts";
 import type { Random } from "../plugin/host.ts";
 import type { Clock, Exchange, StateStore } from "../plugin/index.ts";
 import { guardedStore } from "../plugin-guard/store.ts";
 import type { Platform } from "../plugins-host/host.ts";
 import { withSetupDeadline } from "../plugins-host/instances.ts";
 import type { Registry } from "../plugins-host/registry.ts";
-import { memoryStore } from "../state/memory/memory.ts";
+import type { CoreStoreHost } from "../state/stores.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { createMetrics, type GatewayMetrics, registerStoreGauges } from "../telemetry/metrics.ts";
 import { Traces } from "../telemetry/traces.ts";
@@ -102,44 +103,30 @@ function holdAnswer(x: Exchange, bytes: number, buffered: ByteBudget): void {
   if (isFull) setImmediate(() => call.cancel("buffers_full"));
 }
 
-/** Only the configured driver is loaded, since each has its own modules. */
 async function createStore(
   { state }: ResolvedConfig,
   registry: Registry,
-  door: Pick<GatewayPlatform, "clock" | "random" | "log" | "metrics">,
+  { clock, random, log, metrics }: Pick<GatewayPlatform, "clock" | "random" | "log" | "metrics">,
 ): Promise<StateStore> {
-  const { driver, max_sessions: maxSessions } = state;
-  const { clock, random, log, metrics } = door;
-  if (driver === "memory") return memoryStore({ clock, random, maxSessions });
-  if (driver === "file") {
-    const { fileStore } = await import("../state/file/file.ts");
-    return fileStore({
-      clock,
-      random,
-      log,
-      maxSessions,
-      directory: state.directory,
-      snapshotIntervalSeconds: state.snapshot_interval_seconds,
-      onError: state.on_error,
-      gauge: metrics.gauge,
-    });
-  }
-  if (driver === "redis") {
-    const { redisStore } = await import("../state/redis/redis.ts");
-    const { url, directory, key_prefix: keyPrefix } = state;
-    const { on_unavailable: onUnavailable, on_data_loss: onDataLoss } = state;
-    const policies = { onUnavailable, onDataLoss };
-    return redisStore({ clock, random, log, metrics, maxSessions, url, keyPrefix, directory, ...policies });
-  }
-  const plugin = registry.stores.get(driver);
-  if (plugin === undefined) throw new Error(`there is no store '${driver}'`);
+  const plugin = registry.stores.get(state.driver);
+  if (plugin === undefined) throw new Error(`there is no store '${state.driver}'`);
+  const host: CoreStoreHost = { clock, random, log, maxSessions: state.max_sessions, metrics };
+  // What was checked against the plugin's schema, and the keys that a built-in store names, are what its type stands for.
+  const options = optionsOf(plugin, state) as never;
+  // Built-in stores never throw later, and say what is wrong at the start in words of their own.
+  if (registry.moduleOf(plugin) === undefined) return plugin.setup(options, host);
   try {
-    // The options were checked against this plugin's own schema, which is what its type stands for.
-    const made = plugin.setup(state.options as never, { log, clock, random, maxSessions });
+    const { metrics: _internal, ...own } = host;
+    const made = plugin.setup(options, own);
     const store = await withSetupDeadline(clock, made, (late) => late.close());
     return guardedStore(store, { plugin: plugin.name, log, clock });
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : String(thrown);
     throw new Error(`the store plugin '${plugin.name}' could not be set up: ${reason}`, { cause: thrown });
   }
+}
+
+function optionsOf({ stateKeys = {} }: StorePlugin<never>, state: ResolvedConfig["state"]): object {
+  const keys = Object.keys(stateKeys).map((key) => [key, Reflect.get(state, key)]);
+  return { ...state.options, ...Object.fromEntries(keys) };
 }

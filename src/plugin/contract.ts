@@ -44,7 +44,7 @@ export interface PluginBase {
 }
 
 /** Keys by name, with their schemas: `type`, and for a key that is declared here `description` and `default`. */
-export type EndpointKeys = Readonly<Record<string, { readonly [keyword: string]: unknown }>>;
+export type ConfigKeys = Readonly<Record<string, { readonly [keyword: string]: unknown }>>;
 
 /** A plugin that stands at one stage of the chain. */
 export interface StagePlugin<C = unknown> extends PluginBase {
@@ -55,7 +55,7 @@ export interface StagePlugin<C = unknown> extends PluginBase {
    * declares the key; one without names the type of a key that is declared elsewhere. Built-in stages only.
    * @since 0.2.0
    */
-  readonly endpointKeys?: EndpointKeys;
+  readonly endpointKeys?: ConfigKeys;
   /** True: aliases have the keys that it declares as well. Default: endpoints alone. @since 0.2.0 */
   readonly areAliasKeys?: boolean;
   /** Called once per different config and generation; build tables, patterns and pools here. */
@@ -306,6 +306,8 @@ export interface Edit {
 /** A store: where limits, spend, sessions, overrides and the audit log are kept. `state.driver` names it. */
 export interface StorePlugin<C = unknown> extends PluginBase {
   readonly kind: "store";
+  /** Keys of `state` that it reads: `setup` is handed their values among its options. Built-in stores only. @since 0.2.0 */
+  readonly stateKeys?: ConfigKeys;
   /** Called once, at start, with `state.options`; reloads leave the store as it is. Throws when it cannot be had. */
   setup(config: C, host: StoreHost): MaybePromise<StateStore>;
 }

@@ -3,7 +3,7 @@
  * before the plugin sees options.
  */
 import type { JsonSchema } from "./chat.ts";
-import type { EndpointKeys, GuardrailPlugin, ProviderPlugin, StagePlugin, StorePlugin } from "./contract.ts";
+import type { ConfigKeys, GuardrailPlugin, ProviderPlugin, StagePlugin, StorePlugin } from "./contract.ts";
 import { fill, hasDefaults } from "./schema-defaults.ts";
 import type { GivenOf, KeyValues, ValueOf } from "./schema-type.ts";
 
@@ -20,7 +20,7 @@ type NoKeys = Readonly<Record<never, never>>;
  * `endpointKeys` are among them.
  * @since 0.1.0
  */
-export function definePlugin<const S extends JsonSchema, const K extends EndpointKeys = NoKeys>(
+export function definePlugin<const S extends JsonSchema, const K extends ConfigKeys = NoKeys>(
   plugin: WithSchema<Omit<StagePlugin<ValueOf<S> & KeyValues<K>>, "endpointKeys">, S> & {
     readonly endpointKeys?: K;
   },
@@ -74,8 +74,10 @@ export function defineGuardrail(plugin: Written<GuardrailPlugin<never>>): Guardr
  * Makes a store. `setup` is handed options of the type that `schema` describes, with its defaults.
  * @since 0.1.0
  */
-export function defineStore<const S extends JsonSchema>(
-  plugin: WithSchema<StorePlugin<ValueOf<S>>, S>,
+export function defineStore<const S extends JsonSchema, const K extends ConfigKeys = NoKeys>(
+  plugin: WithSchema<Omit<StorePlugin<ValueOf<S> & KeyValues<K>>, "stateKeys">, S> & {
+    readonly stateKeys?: K;
+  },
 ): StorePlugin<GivenOf<S>>;
 /** Makes a store with options of a type of its own. */
 export function defineStore<C>(plugin: Written<StorePlugin<C>>): StorePlugin<C>;

@@ -1,4 +1,4 @@
-/** The only file that names what ships: every built-in stage, guardrail and provider, through the public door. */
+/** The only file that names what ships: every built-in stage, guardrail, provider and store. */
 import authenticate from "../../plugins/authenticate/index.ts";
 import budget from "../../plugins/budget/index.ts";
 import call from "../../plugins/call/index.ts";
@@ -24,6 +24,7 @@ import ollama from "../../providers/ollama.ts";
 import openai from "../../providers/openai.ts";
 import together from "../../providers/together.ts";
 import type { Plugin } from "../plugin/contract.ts";
+import { STORES } from "../state/stores.ts";
 
 export const BUILT_IN: readonly Plugin[] = [
   authenticate,
@@ -50,4 +51,5 @@ export const BUILT_IN: readonly Plugin[] = [
   ollama,
   cohere,
   mock,
+  ...STORES,
 ];

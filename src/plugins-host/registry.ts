@@ -80,6 +80,9 @@ export class Registry {
       } else if (plugin.kind === "stage" && plugin.endpointKeys !== undefined) {
         const message = `stage '${plugin.name}' has endpointKeys, which only built-in stages may have: use its options`;
         this.failures.push({ module, message });
+      } else if (plugin.kind === "store" && plugin.stateKeys !== undefined) {
+        const message = `store '${plugin.name}' has stateKeys, which only built-in stores may have: use its options`;
+        this.failures.push({ module, message });
       } else {
         this.#add(plugin);
         this.#modules.set(plugin, module);

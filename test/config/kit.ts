@@ -9,6 +9,7 @@ import type { ResolvedConfig } from "../../src/config/model.ts";
 import type { KnownPlugin, PluginKind } from "../../src/config/plugins.ts";
 import type { Diagnostic } from "../../src/config/report/diagnostic.ts";
 import { Registry } from "../../src/plugins-host/registry.ts";
+import { STORES } from "../../src/state/stores.ts";
 
 const KNOWN: Readonly<Record<PluginKind, Readonly<Record<string, KnownPlugin>>>> = {
   provider: {
@@ -66,7 +67,7 @@ const KNOWN: Readonly<Record<PluginKind, Readonly<Record<string, KnownPlugin>>>>
     },
   },
   stage: { "acme-audit": { schema: { type: "object", required: ["sink"] } } },
-  store: {},
+  store: Object.fromEntries(STORES.map(({ name, schema }) => [name, { schema }])),
 };
 
 /** Keys of endpoints are those of the real stages. */

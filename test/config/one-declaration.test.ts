@@ -6,6 +6,7 @@ import type { PluginLoader } from "../../src/config/load.ts";
 import { isPlainMap } from "../../src/config/read/tree.ts";
 import { declaredBy, schemaWith } from "../../src/config/schema/config.ts";
 import { editorSchema } from "../../src/config/schema/editor.ts";
+import { state } from "../../src/config/schema/gateway.ts";
 import { flag, integer, name, orNull, type SchemaNode, section } from "../../src/config/schema/keywords.ts";
 import { rulesOf } from "../../src/config/schema/rules.ts";
 import type { OptionsOf } from "../../src/plugin/index.ts";
@@ -142,6 +143,23 @@ test("only built-in stages may add keys to endpoints", () => {
   registry.addModule(module, [{ ...stage, name: "acme-limit" }]);
   assert.match(registry.failures[0]?.message ?? "", /endpointKeys, which only built-in stages may have/);
   assert.equal(registry.stages.has("acme-limit"), false);
+});
+
+test("stores that ship are registered like others, and only they may read keys of state", () => {
+  const registry = new Registry(BUILT_IN);
+  assert.deepEqual(registry.names("store"), ["memory", "file", "redis"]);
+  const known = Object.keys(state.properties);
+  for (const { stateKeys = {} } of registry.stores.values()) {
+    for (const key of Object.keys(stateKeys)) assert.ok(known.includes(key), key);
+  }
+  const module = { specifier: "x", from: "/", version: "", files: [], at: { file: "", line: 1, column: 1 } };
+  const file = registry.stores.get("file");
+  assert.ok(file);
+  registry.addModule(module, [{ ...file, name: "acme-file" }]);
+  assert.match(registry.failures[0]?.message ?? "", /stateKeys, which only built-in stores may have/);
+  const { stateKeys: _, ...plain } = file;
+  registry.addModule(module, [plain]);
+  assert.match(registry.failures[1]?.message ?? "", /there is a store named 'file' already/);
 });
 
 test("a section that requires keys is not made up when it is absent", () => {

@@ -4,7 +4,6 @@ import type { JsonSchema } from "../../plugin/chat.ts";
 import type { ProviderConfig } from "../model.ts";
 import { Source } from "../read/source.ts";
 import { isPlainMap, type Spot } from "../read/tree.ts";
-import { DRIVERS } from "../schema/gateway.ts";
 import type { FilledProject } from "../schema/project.ts";
 import { type Check, each, reportUnknownPlugin, UniqueNames, under } from "./context.ts";
 import { DEMO_TOKEN_HASH, isLoopback } from "./demo-token.ts";
@@ -122,9 +121,8 @@ function checkStore(check: Check, spot: Spot): void {
   const plugin = plugins.find("store", driver);
   if (plugin !== undefined) {
     checkOptions(check, options, plugin.schema, under(config.state, "options", spot));
-  } else if (!DRIVERS.includes(driver)) {
-    const names = [...DRIVERS, ...plugins.names("store")];
-    reportUnknownPlugin(check, "store", under(config.state, "driver", spot), { name: driver, names });
+  } else {
+    reportUnknownPlugin(check, "store", under(config.state, "driver", spot), { name: driver });
   }
 }
 

@@ -1,6 +1,6 @@
 /** The schema of a whole configuration: it validates YAML, is printed for editors, and is the reference in the docs. */
 
-import type { EndpointKeys } from "../../plugin/contract.ts";
+import type { ConfigKeys } from "../../plugin/contract.ts";
 import type { FilledOf } from "../../plugin/schema-type.ts";
 import {
   admin,
@@ -49,7 +49,7 @@ export type FilledConfig = FilledOf<ConfigSchema>;
 
 /** Keys that a stage reads; those with a description are its own. See `StagePlugin`. */
 export interface StageKeys {
-  readonly endpointKeys?: EndpointKeys;
+  readonly endpointKeys?: ConfigKeys;
   readonly areAliasKeys?: boolean;
 }
 

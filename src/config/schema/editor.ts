@@ -7,7 +7,6 @@ import { isPlainMap, type PlainMap } from "../read/tree.ts";
 import { schemaWith } from "./config.ts";
 import { acceptReferences } from "./editor-references.ts";
 import { GUARDRAIL_KEYS, guardrailUse, stageUse } from "./endpoint.ts";
-import { DRIVERS } from "./gateway.ts";
 
 /** What a file is: a whole configuration, a part of one, a part of a project, or an overlay. */
 export const FILE_KINDS = ["config", "part", "project-part", "overlay"] as const;
@@ -111,7 +110,7 @@ function written(schema: unknown, shared: ReadonlyMap<unknown, string>): unknown
 function offerNames(schema: PlainMap, plugins: PluginLookup): PlainMap {
   const names: Readonly<Record<string, readonly string[]>> = {
     provider: plugins.names("provider"),
-    driver: [...new Set([...DRIVERS, ...plugins.names("store")])],
+    driver: plugins.names("store"),
   };
   const copy: PlainMap = {};
   for (const [key, value] of Object.entries(schema)) {

@@ -93,9 +93,6 @@ export const admin = section(
   },
 );
 
-/** Stores that ship; a plugin may register others. */
-export const DRIVERS: readonly string[] = ["memory", "file", "redis"];
-
 export const state = section(
   "Where limits, sessions, spend and overrides are kept. A change needs a restart.",
   {
