@@ -3,9 +3,9 @@
  * its place and one sentence. Reads data and decides; what may be accepted, and how it looks, is the caller's.
  */
 
-import { fill } from "../config/schema/defaults.ts";
 import { provider } from "../config/schema/gateway.ts";
 import type { JsonMap } from "../config/shown.ts";
+import { fill } from "../plugin/schema-defaults.ts";
 import type { CallTokens } from "./call-tokens.ts";
 import { sharedCauses } from "./causes.ts";
 import { changesBetween, fieldChanges, type ObjectChange } from "./changes.ts";

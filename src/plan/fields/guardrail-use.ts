@@ -1,11 +1,11 @@
 /** A guardrail in use as it is compared: what it does to a text that it catches, and which way each of its keys changes. */
 import { isDeepStrictEqual } from "node:util";
-import { fill } from "../../config/schema/defaults.ts";
 import { GUARDRAIL_KEYS } from "../../config/schema/endpoint.ts";
 import type { SchemaNode } from "../../config/schema/keywords.ts";
 import { asJsonMap, type JsonMap } from "../../config/shown.ts";
 import type { JsonValue } from "../../plugin/chat.ts";
 import type { GuardrailStrength } from "../../plugin/contract.ts";
+import { fill } from "../../plugin/schema-defaults.ts";
 import {
   BOTH,
   byRank,
