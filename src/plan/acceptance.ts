@@ -30,7 +30,6 @@ export interface Acceptances {
 export const ACCEPT_FORM = "# sluice: accept RULE until YYYY-MM-DD: reason";
 
 const MENTION = /^#+\s*sluice:\s*accept\b/i;
-const FORM = /^#+\s*sluice:\s*accept\s+(P\d+(?:\s*,\s*P\d+)*)\s+until\s+(\d{4}-\d{2}-\d{2})\s*:\s*(\S.*)$/i;
 const REASON_CHARACTERS_MAX = 500;
 const DAY_MS = 86_400_000;
 
@@ -48,10 +47,11 @@ export function acceptancesIn(
       const at = { file, line: comment.line, column: comment.column };
       const read = acceptanceOf(comment.text, at, nowMs);
       if ("message" in read) warnings.push({ at, message: read.message });
-      else for (const line of linesOf(comment, text)) {
-        const key = `${file}\0${line}`;
-        byLine.set(key, [...(byLine.get(key) ?? []), read]);
-      }
+      else
+        for (const line of linesOf(comment, text)) {
+          const key = `${file}\0${line}`;
+          byLine.set(key, [...(byLine.get(key) ?? []), read]);
+        }
     }
   }
   return {
@@ -65,20 +65,34 @@ function acceptanceOf(
   at: SourcePlace,
   nowMs: number,
 ): Acceptance | { readonly message: string } {
-  const [, names = "", until = "", reason = ""] = FORM.exec(comment) ?? [];
-  if (names === "") return { message: `this accepts nothing: write \`${ACCEPT_FORM}\`` };
+  const { names, until, reason } = partsOf(comment);
+  if (names === "" || until === "" || reason === "")
+    return { message: `this accepts nothing: write \`${ACCEPT_FORM}\`` };
   const rules: RuleId[] = [];
-  for (const name of names.toUpperCase().split(/\s*,\s*/)) {
-    if (!isRule(name)) return { message: `this accepts nothing: there is no rule ${name}` };
+  for (const name of names.split(",").map((part) => part.trim().toUpperCase())) {
+    if (!isRule(name)) return { message: `this accepts nothing: there is no rule '${name}'` };
     rules.push(name);
   }
   const dayMs = Date.parse(`${until}T00:00:00Z`);
-  const isDay = !Number.isNaN(dayMs) && new Date(dayMs).toISOString().startsWith(until);
-  if (!isDay) return { message: `this accepts nothing: ${until} is not a valid date` };
+  const isDay = !Number.isNaN(dayMs) && new Date(dayMs).toISOString().slice(0, 10) === until;
+  if (!isDay) return { message: `this accepts nothing: '${until}' is not a date such as 2027-01-31` };
   if (nowMs >= dayMs + DAY_MS)
     return { message: `the acceptance of ${rules.join(", ")} ended with ${until} and counts for nothing` };
   return { rules, until, reason: reason.trim().slice(0, REASON_CHARACTERS_MAX), at };
 }
+
+/** `accept NAMES until DATE: REASON`; "" for what is not there. */
+function partsOf(comment: string): Readonly<Record<"names" | "until" | "reason", string>> {
+  const body = comment.slice(MENTION.exec(comment)?.[0].length ?? 0);
+  const colon = body.indexOf(":");
+  const head = colon < 0 ? body : body.slice(0, colon);
+  const at = head.toLowerCase().indexOf(UNTIL);
+  if (at < 0) return { names: "", until: "", reason: "" };
+  const reason = colon < 0 ? "" : body.slice(colon + 1).trim();
+  return { names: head.slice(0, at).trim(), until: head.slice(at + UNTIL.length).trim(), reason };
+}
+
+const UNTIL = " until ";
 
 export function isRule(name: string): name is RuleId {
   return Object.hasOwn(RULES, name);
@@ -106,7 +120,12 @@ function commentsOf(text: string): readonly Comment[] {
     if (token === DOCUMENT || token === FLOW_ERROR) continue;
     if (token.startsWith("#") && !isScalar) {
       const before = text.slice(lineStart, at);
-      comments.push({ text: token.trimEnd(), line, column: at - lineStart + 1, isAlone: before.trim() === "" });
+      comments.push({
+        text: token.trimEnd(),
+        line,
+        column: at - lineStart + 1,
+        isAlone: before.trim() === "",
+      });
     }
     isScalar = false;
     for (let next = token.indexOf("\n"); next >= 0; next = token.indexOf("\n", next + 1)) {

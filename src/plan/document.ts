@@ -180,7 +180,9 @@ export function shownFile(file: string, cwd: string): string {
 }
 
 function acceptedBy(change: PlanChange, { to, from, acceptances, accept }: DocumentInput): Accepted | null {
-  const named = accept.find(({ rule, object }) => rule === change.rule && isNamed(object, change, { from, to }));
+  const named = accept.find(
+    ({ rule, object }) => rule === change.rule && isNamed(object, change, { from, to }),
+  );
   if (named !== undefined) return { reason: "--accept", until: null };
   const found = acceptances.find(change.rule, change.acceptedAt);
   return found === undefined ? null : { reason: found.reason, until: found.until };
@@ -224,11 +226,15 @@ function countsOf(verbs: ReadonlyMap<string, Verb>, changes: readonly DocumentCh
   return counts;
 }
 
-/** `Plan: 2 to add, 1 to change, 1 to remove. 1 breaking, 1 weakens, 1 money.` */
-export function summaryLine({ changes, counts }: Pick<PlanDocument, "changes" | "counts">): string {
+/** `Plan: 2 to add, 1 to change, 1 to remove. 1 breaking, 1 weakens, 1 money.` `paint`: how a risk is shown. */
+export function summaryLine(
+  { changes, counts }: Pick<PlanDocument, "changes" | "counts">,
+  paint: (text: string, risk: Risk) => string = (text) => text,
+): string {
   if (changes.length === 0) return "No changes.";
   const { add, change, remove } = counts;
-  const risks = RISKS.filter((risk) => counts[risk] > 0).map((risk) => `${counts[risk]} ${risk}`);
+  const present = RISKS.filter((risk) => counts[risk] > 0);
+  const risks = present.map((risk) => paint(`${counts[risk]} ${risk}`, risk));
   const objects = `Plan: ${add} to add, ${change} to change, ${remove} to remove.`;
   return risks.length === 0 ? objects : `${objects} ${risks.join(", ")}.`;
 }

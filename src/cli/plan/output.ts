@@ -7,7 +7,7 @@ import { planMarkdown } from "../../plan/report/markdown.ts";
 import { fenced } from "../../plan/report/markdown-text.ts";
 import { type CliIo, hasColors } from "../command.ts";
 import { columnsOf, styleOf } from "../terminal.ts";
-import type { SideOutcome } from "./sides.ts";
+import type { SideOutcome } from "./side-outcome.ts";
 import { planText } from "./text.ts";
 
 export const FORMATS = ["text", "json", "markdown", "github"] as const;
@@ -41,7 +41,9 @@ function notesOf(
     ({ at, message }) => `Warning: ${shownFile(at.file, cwd)}:${at.line}:${at.column} ${message}.`,
   );
   if (skippedPlugins > 0)
-    notes.push("No code of plugins was executed: their options are compared as data, their files by content.");
+    notes.push(
+      "No code of plugins was executed: their options are compared as data, their files by content.",
+    );
   if (!asksUsage && changes.some(({ risk }) => risk !== "safe"))
     notes.push("Who is affected is not known: --usage URL asks a running gateway.");
   return notes;
@@ -57,7 +59,8 @@ export function renderInvalid(format: Format, { from, to }: Outcomes, io: CliIo)
   const [fromFindings, toFindings] = [from, to].map(findingsOf);
   if (fromFindings === undefined || toFindings === undefined) return "";
   if (format === "json") {
-    const json = ({ errors }: Findings): readonly object[] => errors.map((error) => diagnosticJson(error, io.cwd));
+    const json = ({ errors }: Findings): readonly object[] =>
+      errors.map((error) => diagnosticJson(error, io.cwd));
     const errors = { from: json(fromFindings), to: json(toFindings) };
     return `${JSON.stringify({ plan_version: PLAN_VERSION, errors }, null, 2)}\n`;
   }

@@ -11,7 +11,8 @@ import { RISKS, type Risk, RULES } from "../../plan/rules.ts";
 import { type CliIo, type Command, EXIT, expectedValue, usageError } from "../command.ts";
 import { HELP } from "./help.ts";
 import { FORMATS, type Format, renderInvalid, renderPlan } from "./output.ts";
-import { loadSides, parseSide, type Sides, type SideName, type LoadedSide, workingTree } from "./sides.ts";
+import type { LoadedSide } from "./side-outcome.ts";
+import { loadSides, parseSide, type SideName, workingTree } from "./sides.ts";
 import { usageOf } from "./usage.ts";
 
 export interface PlanDeps {
@@ -90,11 +91,26 @@ function optionsOf(args: readonly string[]): PlanOptions | string {
     accept.push({ rule, object });
   }
   const { from, to, overlay: overlays, root, all, usage, save } = values;
-  return { from, to, overlays, root, format, all, exitCode: values["exit-code"], failOn, accept, usage, save };
+  return {
+    from,
+    to,
+    overlays,
+    root,
+    format,
+    all,
+    exitCode: values["exit-code"],
+    failOn,
+    accept,
+    usage,
+    save,
+  };
 }
 
 const listed = (values: readonly string[]): readonly string[] =>
-  values.flatMap((value) => value.split(",")).map((value) => value.trim()).filter((value) => value !== "");
+  values
+    .flatMap((value) => value.split(","))
+    .map((value) => value.trim())
+    .filter((value) => value !== "");
 
 function splitAt(entry: string): readonly [string, string | undefined] {
   const at = entry.indexOf("@");
@@ -116,7 +132,8 @@ async function plan(options: PlanOptions, io: CliIo, deps: PlanDeps): Promise<nu
   }
   const { from, to } = sides;
   const made = await planBetween({ from, to }, options, io, deps);
-  const fails = ({ risk, accepted }: DocumentChange): boolean => accepted === null && options.failOn.has(risk);
+  const fails = ({ risk, accepted }: DocumentChange): boolean =>
+    accepted === null && options.failOn.has(risk);
   if (options.save !== undefined)
     writeFileSync(resolve(io.cwd, options.save), `${JSON.stringify(made.plan.document, null, 2)}\n`);
   io.stdout(renderPlan(format, made.plan, { ...made, all: options.all, fails, io }));
@@ -142,7 +159,8 @@ async function planBetween(
   { loadPlugins, nowMs }: PlanDeps,
 ): Promise<MadePlan> {
   const builtIn = await loadPlugins([]);
-  const usage = url === undefined ? undefined : await usageOf(url, { from: from.side, to: to.side }, io, loadPlugins);
+  const usage =
+    url === undefined ? undefined : await usageOf(url, { from: from.side, to: to.side }, io, loadPlugins);
   const now = nowMs();
   const changes = judge(from.side, to.side, {
     findPlugin: (kind, name) => builtIn.find(kind, name),
@@ -161,5 +179,3 @@ async function planBetween(
     asksUsage: usage !== undefined,
   };
 }
-
-export type { Sides };

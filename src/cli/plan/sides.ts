@@ -5,15 +5,14 @@
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { type LoadOutcome, loadConfig, type PluginLoader } from "../../config/load.ts";
 import { DISK, type Files } from "../../config/read/files.ts";
-import type { Findings } from "../../config/report/render.ts";
 import { revisionOf } from "../../gateway/git.ts";
 import { failure, SideError } from "../../plan/git/git.ts";
 import { commitOf, repositoryOf } from "../../plan/git/repository.ts";
 import { pathIn, RevisionFiles } from "../../plan/git/revision-files.ts";
 import { SparseFiles, sparseFiles } from "../../plan/git/sparse.ts";
-import type { Side } from "../../plan/side.ts";
 import { type CliIo, configPath } from "../command.ts";
 import { loadRunning } from "./running.ts";
+import type { SideOutcome } from "./side-outcome.ts";
 
 export type SideName =
   | { readonly kind: "path"; readonly path: string }
@@ -24,8 +23,9 @@ export type SideName =
 export function parseSide(text: string): SideName {
   if (text.startsWith("running:")) return { kind: "running", url: text.slice("running:".length) };
   if (!text.startsWith("git:")) return { kind: "path", path: text };
-  const [, revision = "", path] = /^git:((?:\{[^}]*\}|[^:{])*)(?::([^]*))?$/.exec(text) ?? [];
-  if (revision === "") throw new SideError(`'${text}' names no revision`, "write `git:HEAD` or `git:REV:PATH`");
+  const [, revision = "", path] = /^git:((?:\{[^}]*\}|[^:{])*)(?::([\s\S]*))?$/.exec(text) ?? [];
+  if (revision === "")
+    throw new SideError(`'${text}' names no revision`, "write `git:HEAD` or `git:REV:PATH`");
   return { kind: "git", revision, path: path === "" ? undefined : path };
 }
 
@@ -35,17 +35,6 @@ export interface SidesRequest {
   readonly overlays: readonly string[];
   readonly root: string | undefined;
 }
-
-/** A side that was read. */
-export interface LoadedSide {
-  readonly side: Side;
-  /** Path and text of each YAML file that it consists of. */
-  readonly texts: Iterable<readonly [path: string, text: string]>;
-  /** Plugins that were compared as data. */
-  readonly skippedPlugins: number;
-}
-
-export type SideOutcome = LoadedSide | { readonly findings: Findings };
 
 export interface Sides {
   readonly from: SideOutcome;
@@ -72,7 +61,8 @@ interface FileSide {
 
 async function loadFiles(wanted: FileSide): Promise<SideOutcome> {
   const { name, request, io, plugins } = wanted;
-  const { path, files, revision } = name.kind === "git" ? revisionSide(name, wanted) : await diskSide(name, io);
+  const { path, files, revision } =
+    name.kind === "git" ? revisionSide(name, wanted) : await diskSide(name, io);
   const outcome = await loadConfig(
     {
       path,
@@ -107,18 +97,19 @@ async function diskSide({ path }: { readonly path: string }, io: CliIo): Promise
 }
 
 function revisionSide(
-  { revision, path: named }: Extract<SideName, { kind: "git" }>,
+  { revision, path }: Extract<SideName, { kind: "git" }>,
   { other, request, io }: FileSide,
 ): Located {
+  const named = path ?? (other.kind === "git" ? other.path : undefined);
   const near = resolve(io.cwd, pathLike(named, other, io));
   const repository = repositoryOf(isInRepository(named) ? io.cwd : near, io.env, io.cwd);
   const { git, top } = repository;
   const commit = commitOf(repository, revision);
-  const path = isInRepository(named) ? pathIn(repository, named) : near;
+  const absolute = isInRepository(named) ? pathIn(repository, named) : near;
   const files = new RevisionFiles({ git, commit, top });
-  files.readAhead(dirname(path));
+  files.readAhead(dirname(absolute));
   for (const overlay of request.overlays) files.readAhead(dirname(resolve(io.cwd, overlay)));
-  return { path, files, revision: commit };
+  return { path: absolute, files, revision: commit };
 }
 
 /** As in git: `./x` is relative to the working directory, and `x` to the repository's top folder. */
@@ -174,5 +165,7 @@ const TEXT_BYTES_MAX = 32 * 1024 * 1024;
 function nameOf(name: FileSide["name"], path: string, io: CliIo): string {
   const shown = relative(io.cwd, path) || ".";
   if (name.kind === "path") return name.path;
-  return name.path === undefined ? `git:${name.revision}` : `git:${name.revision}:${isInRepository(name.path) ? name.path : `./${shown}`}`;
+  return name.path === undefined
+    ? `git:${name.revision}`
+    : `git:${name.revision}:${isInRepository(name.path) ? name.path : `./${shown}`}`;
 }

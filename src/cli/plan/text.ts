@@ -1,5 +1,11 @@
 /** A plan on a terminal: grouped by project and object, with risks in words and colors, and one line that says it all. */
-import { type DocumentChange, type Plan, type PlanDocument, summaryLine, type Verb } from "../../plan/document.ts";
+import {
+  type DocumentChange,
+  type Plan,
+  type PlanDocument,
+  summaryLine,
+  type Verb,
+} from "../../plan/document.ts";
 import { grouped, objectTitle, placeText, reachText, shortRevision } from "../../plan/report/groups.ts";
 import { type ChangedLine, textChange } from "../../plan/report/text-changes.ts";
 import type { Risk } from "../../plan/rules.ts";
@@ -51,9 +57,18 @@ function hiddenText(number: number): string {
 }
 
 function sidesText({ from, to }: PlanDocument, { dim }: Style): string {
-  const rows = ([["from", from], ["to", to]] as const).map(([word, { side, revision }]) => {
+  const rows = (
+    [
+      ["from", from],
+      ["to", to],
+    ] as const
+  ).map(([word, { side, revision }]) => {
     const short = shortRevision(revision);
-    return [dim(word), printable(side), short === undefined || side.includes(short) ? "" : dim(printable(short))];
+    return [
+      dim(word),
+      printable(side),
+      short === undefined || side.includes(short) ? "" : dim(printable(short)),
+    ];
   });
   return table(rows);
 }
@@ -138,9 +153,5 @@ export function riskPaint(risk: Risk, style: Style): (text: string) => string {
 }
 
 function lastLine(document: PlanDocument, style: Style): string {
-  const line = summaryLine(document);
-  const colored = line.replace(/(\d+ )(breaking|weakens|money|behavior|safe)\b/g, (_, number: string, risk: Risk) =>
-    riskPaint(risk, style)(number + risk),
-  );
-  return style.bold(colored);
+  return style.bold(summaryLine(document, (text, risk) => riskPaint(risk, style)(text)));
 }

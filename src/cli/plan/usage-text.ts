@@ -20,11 +20,13 @@ const usd = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFr
 function callsText({ usage }: PlanDocument, { style }: UsageOptions): string {
   if (usage === undefined || usage.objects.length === 0) return "";
   const head = ["", "calls", "tokens in", "tokens out", `USD in ${usage.month}`].map(style.dim);
-  const rows = usage.objects.map(({ object, calls, prompt_tokens: input, completion_tokens: output, spend_usd: spend }) => [
-    printable(objectName(object)),
-    ...[calls, input, output].map((value) => number.format(value)),
-    usd.format(spend),
-  ]);
+  const rows = usage.objects.map(
+    ({ object, calls, prompt_tokens: input, completion_tokens: output, spend_usd: spend }) => [
+      printable(objectName(object)),
+      ...[calls, input, output].map((value) => number.format(value)),
+      usd.format(spend),
+    ],
+  );
   const title = `${style.bold("who is affected")} ${style.dim(`(calls and tokens since ${usage.since})`)}`;
   return `${title}\n${table([head, ...rows], { indent: 2, right: [1, 2, 3, 4] })}`;
 }

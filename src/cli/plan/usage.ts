@@ -17,5 +17,5 @@ export async function usageOf(
   _io: CliIo,
   _p: PluginLoader,
 ): Promise<RunningUsage> {
-  throw new SideError("not yet");
+  throw new SideError("`--usage` is not available in this version");
 }

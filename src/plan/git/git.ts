@@ -66,7 +66,8 @@ export class Git {
       killSignal: "SIGKILL",
     });
     const code = error === undefined || !("code" in error) ? "" : String(error.code);
-    if (code === "ENOENT") throw new SideError("`git` is not installed", "install it, or name a folder or file");
+    if (code === "ENOENT")
+      throw new SideError("`git` is not installed", "install it, or name a folder or file");
     if (code === "ETIMEDOUT") throw failure(`\`git ${args[0]}\` took over ${TIMEOUT_MS / 1000} s`);
     const isTooLong = code === "ENOBUFS";
     if (error !== undefined && !isTooLong) throw failure(`\`git ${args[0]}\` could not be run: ${code}`);

@@ -14,6 +14,8 @@ export interface Repository {
 const REVISION_CHARACTERS_MAX = 500;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: no revision has them.
 const CONTROL = /[\u0000-\u001f\u007f]/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: as above.
+const CONTROLS = /[\u0000-\u001f\u007f]/g;
 
 /** Around `path`, which need not exist. Throws SideError when there is none. */
 export function repositoryOf(path: string, env: Env, cwd: string): Repository {
@@ -57,7 +59,10 @@ export function commitOf({ git }: Repository, revision: string): string {
   const { ok, stdout } = git.run(["rev-parse", "--verify", "--quiet", `${revision}^{commit}`]);
   const hash = stdout.toString("utf8").trim();
   if (ok && /^[0-9a-f]{40,64}$/.test(hash)) return hash;
-  throw new SideError(`revision '${shownRevision(revision)}' does not exist here`, unknownHelp(git, revision));
+  throw new SideError(
+    `revision '${shownRevision(revision)}' does not exist here`,
+    unknownHelp(git, revision),
+  );
 }
 
 function unknownHelp(git: Git, revision: string): string {
@@ -73,5 +78,5 @@ function unknownHelp(git: Git, revision: string): string {
 }
 
 function shownRevision(revision: string): string {
-  return revision.slice(0, 80).replace(new RegExp(CONTROL.source, "g"), "?");
+  return revision.slice(0, 80).replace(CONTROLS, "?");
 }

@@ -4,7 +4,13 @@
  * and outside the repository is the disk, for overlays that are kept elsewhere.
  */
 import { isAbsolute, join, posix, relative, sep } from "node:path";
-import { DISK, type FileKind, type Files, type FolderEntry, type Unreadable } from "../../config/read/files.ts";
+import {
+  DISK,
+  type FileKind,
+  type Files,
+  type FolderEntry,
+  type Unreadable,
+} from "../../config/read/files.ts";
 import { failure, type Git, type SideError } from "./git.ts";
 
 export interface Revision {
@@ -61,7 +67,8 @@ export class RevisionFiles implements Files {
     for (const { name } of folders) this.#listed.add(name);
     const likely = found.filter(
       ({ entry, name }) =>
-        entry.type === "link" || (entry.type === "file" && LIKELY.test(name) && !/(?:^|\/)(?:\.|node_modules\/)/.test(name)),
+        entry.type === "link" ||
+        (entry.type === "file" && LIKELY.test(name) && !/(?:^|\/)(?:\.|node_modules\/)/.test(name)),
     );
     if (likely.length <= AHEAD_FILES_MAX) this.#load(likely.map(({ entry }) => entry.id));
   }
@@ -98,7 +105,9 @@ export class RevisionFiles implements Files {
     if (entry === undefined) {
       const submodule = this.#submoduleAbove(inside);
       if (submodule === undefined) return { unreadable: "does not exist" };
-      return { unreadable: `is in the git submodule \`${submodule}\`, whose files this revision does not have` };
+      return {
+        unreadable: `is in the git submodule \`${submodule}\`, whose files this revision does not have`,
+      };
     }
     if (entry.type !== "file") return { unreadable: "is a directory" };
     return this.#content(entry, bytesMax, inside);
@@ -141,8 +150,11 @@ export class RevisionFiles implements Files {
   #take(output: Buffer, folder: string): readonly { readonly name: string; readonly entry: Entry }[] {
     const found = [];
     for (const line of output.toString("utf8").split("\0")) {
-      const [, mode = "", id = "", path = ""] = /^(\d{6}) \w+ ([0-9a-f]{40,64})\t([^]*)$/.exec(line) ?? [];
-      if (path === "") continue;
+      // `<mode> <type> <id>`, a tab, the path.
+      const tab = line.indexOf("\t");
+      if (tab < 0) continue;
+      const [mode = "", , id = ""] = line.slice(0, tab).split(" ");
+      const path = line.slice(tab + 1);
       const name = folder === "" ? path : `${folder}/${path}`;
       const entry = { type: typeOf(mode), id };
       this.#add(name, entry);
@@ -175,13 +187,19 @@ export class RevisionFiles implements Files {
     const extension = posix.extname(path);
     const children = [...(this.#children.get(parentOf(path)) ?? [])];
     return children
-      .filter(([name, { type, id }]) => type === "file" && name.endsWith(extension) && !this.#contents.has(id))
+      .filter(
+        ([name, { type, id }]) => type === "file" && name.endsWith(extension) && !this.#contents.has(id),
+      )
       .slice(0, AHEAD_FILES_MAX)
       .map(([, { id }]) => id);
   }
 
   #readOne(id: string, bytesMax: number): Buffer | Unreadable {
-    const { ok, isTooLong, stdout } = this.#revision.git.run(["cat-file", "blob", id], undefined, bytesMax + 1);
+    const { ok, isTooLong, stdout } = this.#revision.git.run(
+      ["cat-file", "blob", id],
+      undefined,
+      bytesMax + 1,
+    );
     if (isTooLong || stdout.length > bytesMax) return tooLarge(bytesMax);
     return ok ? stdout : MISSING_OBJECT;
   }
@@ -223,7 +241,8 @@ function* objectsIn(output: Buffer): Generator<readonly [id: string, content: Bu
   }
 }
 
-const PARTIAL_HELP = "objects are missing in a partial clone: fetch them with `git fetch --refetch --no-filter`";
+const PARTIAL_HELP =
+  "objects are missing in a partial clone: fetch them with `git fetch --refetch --no-filter`";
 
 const MISSING_OBJECT: Unreadable = {
   unreadable: "is not in this clone, which is a partial one: fetch it with `git fetch --refetch --no-filter`",

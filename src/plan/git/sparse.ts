@@ -3,7 +3,13 @@
  * asks for is compared with them.
  */
 import { dirname } from "node:path";
-import { DISK, type FileKind, type Files, type FolderEntry, type Unreadable } from "../../config/read/files.ts";
+import {
+  DISK,
+  type FileKind,
+  type Files,
+  type FolderEntry,
+  type Unreadable,
+} from "../../config/read/files.ts";
 import type { Repository } from "./repository.ts";
 import { pathIn } from "./revision-files.ts";
 

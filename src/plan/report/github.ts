@@ -1,7 +1,7 @@
 /** A plan as GitHub's workflow commands: each change is a remark at its line of a pull request. */
 import { githubProperty, githubText } from "../../config/report/render.ts";
 import type { AcceptanceWarning } from "../acceptance.ts";
-import { type DocumentChange, objectName, type Plan, summaryLine, shownFile } from "../document.ts";
+import { type DocumentChange, objectName, type Plan, shownFile, summaryLine } from "../document.ts";
 import { RULES } from "../rules.ts";
 
 export interface GithubOptions {
@@ -30,7 +30,9 @@ export function planGithub(plan: Plan, { all, fails, warnings, cwd }: GithubOpti
     });
   for (const { at, message } of warnings) {
     const file = githubProperty(shownFile(at.file, cwd));
-    lines.push(`::warning file=${file},line=${at.line},col=${at.column},title=sluice accept::${githubText(message)}`);
+    lines.push(
+      `::warning file=${file},line=${at.line},col=${at.column},title=sluice accept::${githubText(message)}`,
+    );
   }
   lines.push(`::notice title=sluice plan::${githubText(summaryLine(document))}`);
   return lines.map((line) => `${line}\n`).join("");

@@ -20,7 +20,8 @@ export function grouped(changes: readonly DocumentChange[]): readonly ProjectGro
   const projects = new Map<string | null, Map<string, { object: ObjectRef; changes: DocumentChange[] }>>();
   for (const change of changes) {
     const { object } = change;
-    const objects = projects.get(object.project) ?? new Map<string, { object: ObjectRef; changes: DocumentChange[] }>();
+    const objects =
+      projects.get(object.project) ?? new Map<string, { object: ObjectRef; changes: DocumentChange[] }>();
     projects.set(object.project, objects);
     const key = `${object.kind}\0${object.name}`;
     const group = objects.get(key) ?? { object, changes: [] };
@@ -28,7 +29,10 @@ export function grouped(changes: readonly DocumentChange[]): readonly ProjectGro
     group.changes.push(change);
   }
   const groups = [...projects].map(([project, objects]) => ({ project, objects: [...objects.values()] }));
-  return [...groups.filter(({ project }) => project !== null), ...groups.filter(({ project }) => project === null)];
+  return [
+    ...groups.filter(({ project }) => project !== null),
+    ...groups.filter(({ project }) => project === null),
+  ];
 }
 
 const KINDS: Readonly<Partial<Record<ObjectKind, string>>> = {
@@ -55,7 +59,10 @@ const NAMED_MAX = 4;
 
 /** `support/a, support/b and 3 more`; undefined: nothing else. */
 export function reachText({ reaches, object }: DocumentChange): string | undefined {
-  if (reaches.length === 0 || (reaches.length === 1 && objectName(reaches[0] ?? object) === objectName(object)))
+  if (
+    reaches.length === 0 ||
+    (reaches.length === 1 && objectName(reaches[0] ?? object) === objectName(object))
+  )
     return undefined;
   const names = reaches.slice(0, NAMED_MAX).map(objectName);
   const more = reaches.length - names.length;

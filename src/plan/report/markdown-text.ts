@@ -13,11 +13,18 @@ const JOINER = "\u2060";
 export function inline(text: string): string {
   const line = text.replace(CONTROL, "").replace(/\s+/g, " ").trim();
   const short = line.length > TEXT_CHARACTERS_MAX ? `${line.slice(0, TEXT_CHARACTERS_MAX)} …` : line;
-  return short
-    .split(/(`[\w.-]+(?:\[\d+\])*[\w.[\]-]*`)/)
-    .map((part, index) => (index % 2 === 1 ? part : escaped(part)))
-    .join("");
+  const parts = short.split("`");
+  let shown = "";
+  for (let at = 0; at < parts.length; at++) {
+    const [part = "", code] = [parts[at], parts[at + 1]];
+    const isCode = code !== undefined && KEY.test(code) && at + 2 < parts.length;
+    shown += escaped(part) + (isCode ? `\`${code}\`` : at + 1 < parts.length ? "\\`" : "");
+    if (isCode) at += 1;
+  }
+  return shown;
 }
+
+const KEY = /^[\w.[\]-]+$/;
 
 function escaped(text: string): string {
   return text

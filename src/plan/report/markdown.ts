@@ -39,11 +39,13 @@ export function planMarkdown({ document }: Plan, notes: readonly string[]): stri
   const keptRows = fitting(rows, room);
   room -= lengthOf(rows.slice(0, keptRows));
   const keptDetails = keptRows < rows.length ? 0 : fitting(details, room);
-  const cut = [cutNote(changes.filter(isRow).slice(keptRows), "the table"), cutNote(changes.slice(keptDetails), "the details")];
+  const cut = [
+    cutNote(changes.filter(isRow).slice(keptRows), "the table"),
+    cutNote(changes.slice(keptDetails), "the details"),
+  ];
   const parts = [head];
   if (rows.length > 0) parts.push(`${TABLE}${rows.slice(0, keptRows).join("")}\n`);
-  if (keptDetails > 0)
-    parts.push(`${FOLD}${details.slice(0, keptDetails).join("")}</details>\n`);
+  if (keptDetails > 0) parts.push(`${FOLD}${details.slice(0, keptDetails).join("")}</details>\n`);
   for (const note of cut) if (note !== undefined) parts.push(`\n${note}\n`);
   return parts.join("");
 }
@@ -89,13 +91,16 @@ function headOf(document: PlanDocument, notes: readonly string[]): string {
 function usageNotes({ overrides, drift, usage }: PlanDocument): readonly string[] {
   const ending = overrides.filter(({ ends }) => ends);
   const notes = ending.map(
-    ({ object, change, actor }) => `Ends a change made at run time: ${objectName(object)} ${change} by ${actor}.`,
+    ({ object, change, actor }) =>
+      `Ends a change made at run time: ${objectName(object)} ${change} by ${actor}.`,
   );
   const calls = usage?.objects.reduce((sum, object) => sum + object.calls, 0) ?? 0;
   if (usage !== undefined)
     notes.push(`${usage.objects.length} of the changed objects had ${calls} calls since ${usage.since}.`);
   if (drift.length > 0)
-    notes.push(`The gateway runs another configuration than the plan begins with: ${drift.length} objects differ.`);
+    notes.push(
+      `The gateway runs another configuration than the plan begins with: ${drift.length} objects differ.`,
+    );
   return notes;
 }
 
@@ -106,7 +111,9 @@ function markerText(side: string): string {
 
 function sideText({ side, revision }: PlanSide): string {
   const short = shortRevision(revision);
-  return short === undefined || side.includes(short) ? codeSpan(side) : `${codeSpan(side)} (${codeSpan(short)})`;
+  return short === undefined || side.includes(short)
+    ? codeSpan(side)
+    : `${codeSpan(side)} (${codeSpan(short)})`;
 }
 
 function rowOf(change: DocumentChange): string {
@@ -129,7 +136,9 @@ function acceptedText({ reason, until }: NonNullable<DocumentChange["accepted"]>
 function detailOf(change: DocumentChange): string {
   const { risk, rule, object, message, accepted } = change;
   const state = `${accepted === null ? MARKS[risk] : "✅"} ${risk} ${rule}`;
-  const lines = [`- ${state} ${codeSpan(objectName(object))}: ${inline(message)} ${codeSpan(placeText(change))}`];
+  const lines = [
+    `- ${state} ${codeSpan(objectName(object))}: ${inline(message)} ${codeSpan(placeText(change))}`,
+  ];
   if (accepted !== null) lines.push(`  ${acceptedText(accepted)}`);
   const diff = diffOf(change);
   return `${lines.join("\n")}\n${diff === "" ? "" : `\n${diff}\n`}`;
@@ -150,7 +159,11 @@ function diffOf(change: DocumentChange): string {
 }
 
 /** A line as one side has it; nothing when only the other side has it. */
-function sideLines(pieces: ChangedLine["pieces"], kind: "removed" | "added", sign: string): readonly string[] {
+function sideLines(
+  pieces: ChangedLine["pieces"],
+  kind: "removed" | "added",
+  sign: string,
+): readonly string[] {
   const own = pieces.filter((piece) => piece.kind === kind || piece.kind === "same");
   const hasSame = own.some((piece) => piece.kind === "same");
   if (!hasSame && own.length === 0) return [];

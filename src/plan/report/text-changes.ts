@@ -20,9 +20,13 @@ const SHORT_CHARACTERS = 60;
 const CONTEXT_CHARACTERS = 30;
 
 /** undefined: its message says it all. */
-export function textChange({ before, after }: Pick<DocumentChange, "before" | "after">, linesMax: number): TextChange | undefined {
+export function textChange(
+  { before, after }: Pick<DocumentChange, "before" | "after">,
+  linesMax: number,
+): TextChange | undefined {
   if (typeof before !== "string" || typeof after !== "string") return undefined;
-  if (Math.max(before.length, after.length) <= SHORT_CHARACTERS && !/\n/.test(before + after)) return undefined;
+  if (Math.max(before.length, after.length) <= SHORT_CHARACTERS && !/\n/.test(before + after))
+    return undefined;
   const lines = linesOf(wordDiff(before, after));
   const changed: ChangedLine[] = [];
   let last = -1;
