@@ -72,6 +72,12 @@ export class NanoUsdSum {
     this.#high += 1;
   }
 
+  /** Adds another sum. */
+  addSum(other: NanoUsdSum): void {
+    this.add(other.#low);
+    this.#high += other.#high;
+  }
+
   /** Takes back what was added before. */
   subtract(amount: number): void {
     this.#high -= Math.floor(amount / HIGH_UNIT);

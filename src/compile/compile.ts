@@ -19,6 +19,7 @@ import { builtIn, finishSteps, recordHooks, requestSteps, thirdParty, traceStep 
 import { EndpointUnits } from "./endpoint-units.ts";
 import { compileMcp } from "./mcp.ts";
 import type { CompiledConfig, CompiledEndpoint, CompiledProject } from "./model.ts";
+import { setNamed } from "./names.ts";
 import { networkOutbound, type Outbound } from "./outbound.ts";
 import { compileProxies } from "./proxy.ts";
 import { authenticateOptions } from "./stage-options.ts";
@@ -74,14 +75,14 @@ async function compileProject(context: CompileContext, project: ProjectConfig): 
   const endpoints = new Map<string, CompiledEndpoint>();
   for (const endpoint of project.endpoints) {
     const compiled = context.at(endpoint.at, () => units.endpoint(endpoint));
-    endpoints.set(endpoint.slug, isPromise(compiled) ? await compiled : compiled);
+    setNamed(endpoints, endpoint.slug, endpoint, isPromise(compiled) ? await compiled : compiled);
     if (context.slices.isUsedUp) await context.slices.yielded();
   }
   const aliases = new Map<string, CompiledEndpoint>();
   const active = project.aliases.filter((alias) => alias.is_active);
   for (const alias of active) {
     const compiled = context.at(alias.at, () => units.alias(alias));
-    aliases.set(alias.alias, isPromise(compiled) ? await compiled : compiled);
+    setNamed(aliases, alias.alias, alias, isPromise(compiled) ? await compiled : compiled);
     if (context.slices.isUsedUp) await context.slices.yielded();
   }
   return {

@@ -37,6 +37,7 @@ export interface CompiledProject {
   readonly errorFormat: ErrorFormat;
   /** Third-party plugins at stage authenticate of this project; they run after the gateway's own. */
   readonly authenticate: readonly RequestStep[];
+  /** By slug, and by the one that it had where `moved_from` names that; so are proxies and aliases. */
   readonly endpoints: ReadonlyMap<string, CompiledEndpoint>;
   readonly proxies: ReadonlyMap<string, CompiledProxy>;
   /** `data` of the listing call, ready to send. */

@@ -6,6 +6,7 @@ import type { ProjectConfig, ResolvedConfig } from "../config/model.ts";
 import { type CompileInput, compileConfig, listingOf, makeContext } from "./compile.ts";
 import { builtIn, requestSteps } from "./endpoint.ts";
 import type { CompiledConfig, CompiledProject } from "./model.ts";
+import { setNamed } from "./names.ts";
 import { authenticateOptions } from "./stage-options.ts";
 
 /** A compiled configuration that several others share. Closed with the last of them. */
@@ -91,12 +92,18 @@ function switched(compiled: CompiledProject, project: ProjectConfig): CompiledPr
 
 function withActivity<T extends { readonly isActive: boolean }>(
   compiled: ReadonlyMap<string, T>,
-  entries: readonly { readonly slug: string; readonly is_active: boolean }[],
+  entries: readonly {
+    readonly slug: string;
+    readonly is_active: boolean;
+    readonly moved_from: string | null;
+  }[],
 ): ReadonlyMap<string, T> {
   const switchedOver = new Map(compiled);
-  for (const { slug, is_active: isActive } of entries) {
+  for (const entry of entries) {
+    const { slug, is_active: isActive } = entry;
     const one = compiled.get(slug);
-    if (one !== undefined && one.isActive !== isActive) switchedOver.set(slug, { ...one, isActive });
+    if (one !== undefined && one.isActive !== isActive)
+      setNamed(switchedOver, slug, entry, { ...one, isActive });
   }
   return switchedOver;
 }

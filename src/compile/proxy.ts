@@ -12,6 +12,7 @@ import type { OAuthConnection, OAuthEvent } from "../upstream/oauth/oauth.ts";
 import type { CompileContext } from "./context.ts";
 import { passthroughChain } from "./endpoint.ts";
 import type { CompiledProxy } from "./model.ts";
+import { setNamed } from "./names.ts";
 
 /** What clients and connections of equal settings share, over generations too. */
 const PROXY_CLIENTS = Object.freeze({ name: "proxy_endpoints" });
@@ -33,7 +34,7 @@ export async function compileProxies(
     const isLimited = rate_limit_per_minute !== null || rate_limit_per_hour !== null;
     const limits = { subject, rate_limit_per_minute, rate_limit_per_hour, usage_hard_limit_tokens: null };
     const connection = project.oauth_connections.find(({ name }) => name === named);
-    proxies.set(slug, {
+    setNamed(proxies, slug, endpoint, {
       ref: Object.freeze({ uuid: uuidV5(project.uuid, `proxy/${slug}`), slug, name: slug }),
       isActive: endpoint.is_active,
       allowedMethods: endpoint.allowed_methods,

@@ -70,12 +70,18 @@ export const overrideEdits = {
     const key = `endpoint:${projectUuid}/${slug}`;
     const project = standing.git.projects.find(({ uuid }) => uuid === projectUuid);
     const entries = [...(project?.endpoints ?? []), ...(project?.proxy_endpoints ?? [])];
-    const gitsWord = entries.find((entry) => entry.slug === slug)?.is_active;
+    const entry = entries.find((one) => one.slug === slug);
+    const gitsWord = entry?.is_active;
+    const before = entry?.moved_from == null ? undefined : `endpoint:${projectUuid}/${entry.moved_from}`;
     if (gitsWord === isActive) {
-      return { put: [], drop: standing.overrides.some((one) => one.key === key) ? [key] : [] };
+      const isOfEntry = (one: Override): boolean =>
+        one.key === key || one.key === before || one.formerly?.includes(key) === true;
+      return { put: [], drop: standing.overrides.filter(isOfEntry).map((one) => one.key) };
     }
     const replaced = { is_active: gitsWord ?? null };
-    return { put: [{ key, value: { is_active: isActive }, replaced, actor, setAtMs: atMs }], drop: [] };
+    const put = { key, value: { is_active: isActive }, replaced, actor, setAtMs: atMs };
+    // Replicas whose configuration has the slug before know it by that.
+    return { put: [before === undefined ? put : { ...put, formerly: [before] }], drop: [] };
   },
 } as const;
 

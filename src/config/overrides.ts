@@ -4,7 +4,8 @@
  *
  * Three kinds of keys. `token:<project>/<id>`: a token that was created, or whose hash was rotated; it goes when git
  * changes that token's hash, or has it too. `revoked:<project>/<id>`: hashes that never work again, whatever git says
- * later. `endpoint:<project>/<slug>`: whether an endpoint answers; it goes when git changes its `is_active`.
+ * later. `endpoint:<project>/<slug>`: whether an endpoint answers; it goes when git changes its `is_active`. One that was
+ * renamed has it under any of its names, since replicas may run configurations from before and after.
  */
 
 import { isJsonObject } from "../base/json.ts";
@@ -29,8 +30,8 @@ export function applyOverrides(config: ResolvedConfig, overrides: readonly Overr
   const projects = config.projects.map((project) => {
     const mine = known.byProject.get(project.uuid);
     const tokens = tokensOf(project, mine?.tokens ?? NONE, { revoked: known.revoked, hashes, stale });
-    const endpoints = switched(project.endpoints, mine?.endpoints ?? NONE);
-    const proxies = switched(project.proxy_endpoints, mine?.endpoints ?? NONE);
+    const endpoints = switched(project.endpoints, mine?.endpoints ?? NONE, mine?.former ?? NONE);
+    const proxies = switched(project.proxy_endpoints, mine?.endpoints ?? NONE, mine?.former ?? NONE);
     for (const [slug, { key }] of mine?.endpoints ?? NONE) {
       if (!endpoints.applied.has(slug) && !proxies.applied.has(slug)) stale.push(key);
     }
@@ -48,13 +49,20 @@ export function applyOverrides(config: ResolvedConfig, overrides: readonly Overr
 type ByName = ReadonlyMap<string, Override>;
 const NONE: ByName = new Map();
 
+interface OfProject {
+  readonly tokens: ByName;
+  readonly endpoints: ByName;
+  /** Of endpoints, by the names that they had before they were renamed. */
+  readonly former: ByName;
+}
+
 interface Sorted {
-  readonly byProject: ReadonlyMap<string, { readonly tokens: ByName; readonly endpoints: ByName }>;
+  readonly byProject: ReadonlyMap<string, OfProject>;
   readonly revoked: ReadonlySet<string>;
 }
 
 function sorted(overrides: readonly Override[]): Sorted {
-  const byProject = new Map<string, { tokens: Map<string, Override>; endpoints: Map<string, Override> }>();
+  const byProject = new Map<string, { readonly [Key in keyof OfProject]: Map<string, Override> }>();
   const revoked = new Set<string>();
   for (const override of overrides) {
     const { kind, projectUuid, name } = partsOf(override.key);
@@ -63,9 +71,13 @@ function sorted(overrides: readonly Override[]): Sorted {
       continue;
     }
     let mine = byProject.get(projectUuid);
-    if (mine === undefined) byProject.set(projectUuid, (mine = { tokens: new Map(), endpoints: new Map() }));
+    if (mine === undefined) {
+      mine = { tokens: new Map(), endpoints: new Map(), former: new Map() };
+      byProject.set(projectUuid, mine);
+    }
     if (kind === "token") mine.tokens.set(name, override);
     if (kind === "endpoint") mine.endpoints.set(name, override);
+    for (const key of override.formerly ?? []) mine.former.set(partsOf(key).name, override);
   }
   return { byProject, revoked };
 }
@@ -113,20 +125,51 @@ interface Switched<Entry> {
   readonly applied: ReadonlySet<string>;
 }
 
-function switched<Entry extends { readonly slug: string; readonly is_active: boolean }>(
+interface Switchable {
+  readonly slug: string;
+  readonly is_active: boolean;
+  readonly moved_from: string | null;
+}
+
+function switched<Entry extends Switchable>(
   entries: readonly Entry[],
   overrides: ByName,
+  former: ByName,
 ): Switched<Entry> {
   const applied = new Set<string>();
   if (overrides.size === 0) return { entries, applied };
+  const slugs = former.size === 0 ? undefined : new Set(entries.map(({ slug }) => slug));
   const changed = entries.map((entry) => {
-    const override = overrides.get(entry.slug);
-    if (override === undefined || activity(override.replaced) !== entry.is_active) return entry;
-    applied.add(entry.slug);
+    const standing = overridesOf(entry, overrides, former).filter(
+      ({ key, replaced }) =>
+        activity(replaced) === entry.is_active &&
+        (partsOf(key).name === entry.slug || slugs?.has(partsOf(key).name) !== true),
+    );
+    const [first] = standing;
+    if (first === undefined) return entry;
+    for (const { key } of standing) applied.add(partsOf(key).name);
+    const override = standing.reduce((latest, one) => (one.setAtMs > latest.setAtMs ? one : latest), first);
     const is_active = activity(override.value) ?? entry.is_active;
     return is_active === entry.is_active ? entry : { ...entry, is_active };
   });
   return { entries: changed.some((entry, index) => entry !== entries[index]) ? changed : entries, applied };
+}
+
+/**
+ * Those that may stand over an entry: under its slug, under the one that it had before, and under the one that it has in
+ * a configuration that this one does not know yet.
+ */
+function overridesOf(
+  { slug, moved_from: before }: Switchable,
+  overrides: ByName,
+  former: ByName,
+): Override[] {
+  const known = [
+    overrides.get(slug),
+    before === null ? undefined : overrides.get(before),
+    former.size === 0 ? undefined : former.get(slug),
+  ];
+  return known.filter((override) => override !== undefined);
 }
 
 /** `token:<project>/<id>` taken apart; ids may hold a slash themselves. */

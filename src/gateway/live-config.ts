@@ -15,6 +15,7 @@ import { LiveGeneration } from "./generation.ts";
 import { type Layered, Layers, type PreparedBase } from "./layers.ts";
 import type { Loaded } from "./load.ts";
 import type { GatewayPlatform } from "./platform.ts";
+import { renameState } from "./renames.ts";
 
 /** Sections that are read once, at start. */
 const FIXED = ["server", "admin", "state"] as const;
@@ -136,6 +137,7 @@ export class LiveConfig {
       await prepared.base.release();
       throw new StoppedError();
     }
+    await renameState(this.#rt.store, usable, this.#rt.log);
     const layered = await this.#layers.use(prepared).catch(async (thrown: unknown) => {
       await prepared.base.release();
       throw thrown;

@@ -62,8 +62,7 @@ function movedFrom(
   return kept.has(old) ? undefined : before.get(old);
 }
 
-/** Of an object that both sides have. */
-export function fieldChanges(
+function fieldChanges(
   { old, from }: { readonly old: ConfigObject; readonly from: Side },
   { after, to }: { readonly after: ConfigObject; readonly to: Side },
 ): readonly FieldChange[] {

@@ -68,6 +68,7 @@ const POLICIES: Readonly<Record<string, Policy>> = {
   release: {},
   spending: { accepts: isSpending },
   sums: { accepts: Array.isArray, instead: () => [] },
+  rename: { accepts: (value) => value === undefined || Array.isArray(value), instead: () => undefined },
   health: {
     accepts: isHealth,
     instead: (): StoreHealth => ({ ok: false, detail: "the store plugin failed" }),
@@ -124,6 +125,13 @@ export function guardedStore(store: StateStore, guard: StoreGuard): StateStore {
       ),
     },
     audit: operations(store.audit, "audit.", ["append", "query"], guard),
+    ...(store.rename !== undefined &&
+      operations<Required<Pick<StateStore, "rename">>, "rename">(
+        { rename: store.rename.bind(store) },
+        "",
+        ["rename"],
+        guard,
+      )),
     ...(store.slice !== undefined && { slice: slices(store.slice.bind(store), guard) }),
   };
 }

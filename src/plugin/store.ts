@@ -8,7 +8,6 @@ import type { JsonValue } from "./chat.ts";
 import type { Sessions, StoreSlice } from "./host.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
 
-/** What `setup` of a store returns. @since 0.1.0 */
 export interface StateStore {
   /** As `state.driver` names it. */
   readonly driver: string;
@@ -36,6 +35,21 @@ export interface StateStore {
   spending(key: string, month: string): MaybePromise<Spending>;
   /** Every sum that is not zero, of the months kept, in no order. */
   sums(): MaybePromise<readonly SpendSum[]>;
+  /**
+   * Ends the renames of `end` and begins those of `begin`, in one step each, and answers all that stand then. While a
+   * rename stands, `from` is another name of `to`: what is claimed, settled, asked or saved under it is under `to`, that
+   * of calls under way included. When it begins, what was kept under `from` is added to what is kept under `to`: the sums
+   * of every month, settled and reserved; the calls that a window counts; conversations, open ones included; of two
+   * overrides the one set later. One that stands already changes nothing. Beginning one ends a rename of its `to`.
+   * Renames outlive what the driver promises to outlive.
+   *
+   * undefined: the store is lost. Then `begin` is done as soon as it is back, before anything else is decided.
+   *
+   * Absent: the driver cannot. Objects that are renamed in the configuration (`moved_from`) then begin with empty
+   * budgets, windows and conversations, which the gateway logs; overrides hold as long as `moved_from` stands.
+   * @since 0.2
+   */
+  rename?(edit: RenameEdit): MaybePromise<readonly Rename[] | undefined>;
   /** Conversations; see `Sessions`, whose promises these are. `owner` holds the plugin's name too. */
   readonly sessions: SessionStore;
   readonly overrides: OverrideStore;
@@ -50,7 +64,30 @@ export interface StateStore {
 /** How long a reservation stands without being renewed, before it may be taken for a dead process's. */
 export const LEASE_MS = 60_000;
 
-/** What a store needs of a claim. @since 0.1.0 */
+/**
+ * A name under which state is kept that has become another.
+ * @since 0.2
+ */
+export interface Rename {
+  /**
+   * What kind of name it is: the key of rate claims, of spend claims, or of an override; for `sessions` what follows the
+   * plugin's name in the owners of conversations, `<project>/<endpoint>` of `<plugin>/<project>/<endpoint>/<token>`.
+   */
+  readonly kind: "rate" | "spend" | "sessions" | "override";
+  /** Of `rate` alone: the length of the windows, since a key claimed with two lengths is two windows. */
+  readonly windowMs?: number;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** @since 0.2 */
+export interface RenameEdit {
+  readonly begin: readonly Rename[];
+  /** Those that do not stand are ignored. */
+  readonly end: readonly Rename[];
+}
+
+/** What a store needs of a claim. */
 export type StoreClaim =
   | { readonly kind: "rate"; readonly key: string; readonly limit: number; readonly windowMs: number }
   | {
@@ -72,7 +109,7 @@ export type Admission =
        * The rate windows with this call counted, two numbers for each rate claim in the order of `claims`: calls that
        * the window would still admit, and milliseconds until its oldest call ceases to count, so that one more place is
        * free. Answered to clients in the `RateLimit` fields. undefined: no rate claim, or the store cannot say.
-       * @since 0.2.0
+       * @since 0.2
        */
       readonly windows?: readonly number[] | undefined;
     }
@@ -86,10 +123,7 @@ export type Admission =
       readonly spentNanoUsd: number;
     };
 
-/**
- * Money held for one call. Settled or released exactly once; a second end is a bug and throws.
- * @since 0.1.0
- */
+/** Money held for one call. Settled or released exactly once; a second end is a bug and throws. */
 export interface Reservation {
   readonly callId: string;
   /** The month it was reserved in, and is settled in, whatever the time is then. */
@@ -130,7 +164,6 @@ export interface OverrideStore {
   watch(changed: () => void): () => void;
 }
 
-/** A value set at run time over that of the configuration. @since 0.1.0 */
 export interface Override {
   /** What is overridden, e.g. `token:<project uuid>/<id>`. At most 512 characters. */
   readonly key: string;
@@ -141,10 +174,18 @@ export interface Override {
   /** Who set it. */
   readonly actor: string;
   readonly setAtMs: number;
+  /**
+   * Keys that it had before renames, the latest last: at most OVERRIDE_KEYS_MAX. Written by the store, for replicas whose
+   * configuration still has the name before.
+   * @since 0.2
+   */
+  readonly formerly?: readonly string[];
 }
 
 export const OVERRIDES_MAX = 10_000;
 export const OVERRIDE_BYTES_MAX = 65_536;
+/** Former keys of one override. */
+export const OVERRIDE_KEYS_MAX = 8;
 
 /** The audit log: bounded, oldest records go first. */
 export interface AuditStore {
@@ -156,7 +197,7 @@ export interface AuditStore {
 
 export type AuditSeverity = "info" | "warn" | "critical";
 
-/** One thing that happened, as the specification's webhook body has it. @since 0.1.0 */
+/** One thing that happened, as the specification's webhook body has it. */
 export interface AuditRecord {
   /** UUID. */
   readonly id: string;

@@ -10,10 +10,7 @@ export interface Template {
 
 const INPUT = /\{\{\s*input\s*\}\}/;
 
-/**
- * Takes the template apart once. The text "" stands for no template: the input passes through.
- * @since 0.2.0
- */
+/** Takes the template apart once. The text "" stands for no template: the input passes through. */
 export function parseTemplate(text: string): Template {
   if (text === "") return { inputs: 1, fill: (input) => input, filledCharacters: (characters) => characters };
   const pieces = text.split(INPUT);

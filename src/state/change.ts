@@ -5,7 +5,7 @@
 import { isJsonObject } from "../base/json.ts";
 import { isNanoUsdJson, type NanoUsdJson } from "../base/money.ts";
 import type { Message } from "../plugin/index.ts";
-import type { AuditRecord, Override } from "../plugin/store.ts";
+import type { AuditRecord, Override, Rename } from "../plugin/store.ts";
 
 /** Money held for a call under way. */
 export interface Hold {
@@ -62,6 +62,8 @@ export type Change =
   | { readonly type: "override"; readonly override: Override }
   | { readonly type: "override-end"; readonly key: string }
   | { readonly type: "audit"; readonly records: readonly AuditRecord[] }
+  /** See `StateStore.rename`. Of snapshots: those that stand, with all else under the present names. */
+  | { readonly type: "rename"; readonly begin: readonly Rename[]; readonly end: readonly Rename[] }
   /** Of snapshots: sums of a month. */
   | {
       readonly type: "sums";
@@ -90,7 +92,8 @@ export type Change =
 export function kindsOf(changes: readonly Change[]): string {
   const kinds = new Set<string>();
   for (const change of changes)
-    kinds.add(KIND_OF[change.type] ?? (change.type === "admit" ? admitKind(change) : "r"));
+    for (const kind of KIND_OF[change.type] ?? (change.type === "admit" ? admitKind(change) : "r"))
+      kinds.add(kind);
   return [...kinds].sort().join("");
 }
 
@@ -104,6 +107,7 @@ const KIND_OF: Readonly<Partial<Record<Change["type"], string>>> = {
   "session-end": "s",
   audit: "a",
   window: "r",
+  rename: "mors",
 };
 
 /** A reservation is money: when its line is lost, nothing is settled for it after a crash. */
@@ -141,7 +145,13 @@ const map =
 const totals = list(row(text, isNanoUsdJson));
 const hold = map({ number: count, callId: text, month, sums: list(row(text, count, count)) });
 const message = map({ role: text, content: either(text, Array.isArray) });
-const override = map({ key: text, value: given, replaced: given, actor: text, setAtMs: count });
+const override = map({
+  ...{ key: text, value: given, replaced: given, actor: text, setAtMs: count },
+  formerly: optional(list(text)),
+});
+const kindOfName: Is = (value) =>
+  value === "rate" || value === "spend" || value === "sessions" || value === "override";
+const rename = map({ kind: kindOfName, windowMs: optional(count), from: text, to: text });
 const project = map({ id: count, name: text, uuid: text });
 const auditRecord = map({
   id: text,
@@ -179,6 +189,7 @@ const SHAPES: Readonly<Record<Change["type"], Is>> = {
   override: map({ override }),
   "override-end": map({ key: text }),
   audit: map({ records: list(auditRecord) }),
+  rename: map({ begin: list(rename), end: list(rename) }),
   sums: map({ month, totals, atMs: optional(count), upMs: optional(whole) }),
   window: map({ key: text, windowMs: count, upOffsetMs: optional(whole), runs: list(row(whole, count)) }),
 };

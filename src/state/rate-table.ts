@@ -122,6 +122,26 @@ export class RateTable {
     return window;
   }
 
+  /** What is counted under `from` is counted under `to`, with what that counts already. */
+  rename(from: string, to: string, windowMs: number): void {
+    const lane = this.#lanes.get(windowMs);
+    const window = lane?.byKey.get(from);
+    if (lane === undefined || window === undefined) return;
+    lane.byKey.delete(from);
+    const known = lane.byKey.get(to);
+    if (known === undefined) {
+      window.key = to;
+      lane.byKey.set(to, window);
+      return;
+    }
+    const both = window.with(known);
+    lane.byUse.remove(window);
+    lane.byUse.remove(known);
+    lane.byUse.add(both);
+    lane.byKey.set(to, both);
+    this.#size -= 1;
+  }
+
   #obtain(claim: Pick<RateClaim, "key" | "windowMs">): RateWindow {
     let lane = this.#lanes.get(claim.windowMs);
     if (lane === undefined) {

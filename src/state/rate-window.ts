@@ -13,7 +13,8 @@ export const RATE_RUNS_MAX = 65_536;
 
 /** The window of one key. */
 export class RateWindow implements Linked<RateWindow> {
-  readonly key: string;
+  /** Changed by a rename alone. */
+  key: string;
   readonly windowMs: number;
   older: RateWindow | undefined = undefined;
   newer: RateWindow | undefined = undefined;
@@ -86,6 +87,14 @@ export class RateWindow implements Linked<RateWindow> {
   /** Counts calls of an earlier process. `timeMs` never goes back. */
   restore(timeMs: number, calls: number): void {
     this.#append(timeMs, calls);
+  }
+
+  /** A window under the key of `other`, with the calls of both. */
+  with(other: RateWindow): RateWindow {
+    const both = new RateWindow(other.key, this.windowMs);
+    const runs = [...this.runs(), ...other.runs()].sort(([a], [b]) => a - b);
+    for (const [timeMs, calls] of runs) both.restore(timeMs, calls);
+    return both;
   }
 
   /** A window is half-open: a call admitted at t does not count at t + windowMs. */

@@ -49,7 +49,8 @@ interface Waiter {
 class Conversation implements Linked<Conversation> {
   older: Conversation | undefined = undefined;
   newer: Conversation | undefined = undefined;
-  readonly owner: string;
+  /** Changed by a rename alone. */
+  owner: string;
   readonly id: string;
   /** Its project's; undefined while it is not stored. */
   share: Share<Idle> | undefined = undefined;
@@ -89,6 +90,8 @@ export class SessionTable implements SessionStore {
   #expiryHand = this.#byId.values();
   #closed = false;
   #recorder: SessionRecorder | undefined;
+  /** What an owner is called now. */
+  #present = (owner: string): string => owner;
 
   constructor(clock: Clock, random: Random, { maxSessions, sessionBytesMax }: SessionLimits) {
     this.#clock = clock;
@@ -106,6 +109,17 @@ export class SessionTable implements SessionStore {
   /** What they take, about. */
   get bytes(): number {
     return this.#shares.bytes;
+  }
+
+  /** Owners are called what `present` says from now on, those of conversations that are kept too. */
+  renameOwners(present: (owner: string) => string): void {
+    this.#present = present;
+    for (const conversation of this.#byId.values()) {
+      const owner = present(conversation.owner);
+      if (owner === conversation.owner) continue;
+      conversation.owner = owner;
+      if (conversation.stored !== undefined) conversation.stored = { ...conversation.stored, owner };
+    }
   }
 
   /** From now on `recorder` receives every change. */
@@ -155,7 +169,7 @@ export class SessionTable implements SessionStore {
     if (id === undefined) {
       // All of them held: as many calls are under way as there may be conversations.
       if (this.#heldCount >= this.#maxSessions) return "busy";
-      const made = new Conversation(owner, this.#random.uuid());
+      const made = new Conversation(this.#present(owner), this.#random.uuid());
       this.#byId.set(made.id, made);
       return this.#hold(made, ttlMs);
     }
@@ -196,7 +210,7 @@ export class SessionTable implements SessionStore {
 
   #find(owner: string, id: string): Conversation | undefined {
     const found = this.#byId.get(id);
-    if (found === undefined || found.owner !== owner) return undefined;
+    if (found === undefined || found.owner !== this.#present(owner)) return undefined;
     if (found.held || found.expiresUpMs >= this.#clock.monotonicMs()) return found;
     this.#drop(found);
     return undefined;

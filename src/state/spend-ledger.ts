@@ -21,11 +21,21 @@ export interface SpendRefusal {
 }
 
 interface Sum {
-  readonly key: string;
+  /** Changed by a rename alone. */
+  key: string;
   readonly settled: NanoUsdSum;
   readonly reserved: NanoUsdSum;
   /** Reservations under way. A sum with one must stay, even at zero. */
   open: number;
+  /** The sum that it has become part of. */
+  into?: Sum;
+}
+
+/** What a sum is part of now. */
+function present(sum: Sum): Sum {
+  let now = sum;
+  while (now.into !== undefined) now = now.into;
+  return now;
 }
 
 const NOTHING: Spending = { settledNanoUsd: 0, reservedNanoUsd: 0 };
@@ -77,13 +87,19 @@ export class OpenReservation implements Reservation {
     ]);
   }
 
+  /** Keys of its sums as they are called now. */
+  keys(): readonly string[] {
+    return this.#sums.map((sum) => present(sum).key);
+  }
+
   /** Gives back the estimates and returns the sums they stood against. Throws when called again. */
   end(): readonly Sum[] {
     if (this.#ended) throw new Error(`the reservation of call ${this.callId} was ended twice`);
     this.#ended = true;
     for (let index = 0; index < this.#sums.length; index += 1) {
-      const sum = this.#sums[index];
+      let sum = this.#sums[index];
       if (sum === undefined) continue;
+      if (sum.into !== undefined) this.#sums[index] = sum = present(sum);
       sum.reserved.subtract(this.entries[index]?.estimateNanoUsd ?? 0);
       sum.open -= 1;
     }
@@ -141,9 +157,31 @@ export class SpendLedger {
   end(reservation: Reservation, costNanoUsd: number): void {
     if (!(reservation instanceof OpenReservation))
       throw new TypeError("a reservation of another store was ended");
-    for (const [index, sum] of reservation.end().entries()) {
+    const sums = reservation.end();
+    for (const [index, sum] of sums.entries()) {
+      // Two sums that a rename has made one are paid once.
+      if (sums.indexOf(sum) < index) continue;
       sum.settled.add(settleableNanoUsd(costNanoUsd, reservation.entries[index]?.estimateNanoUsd ?? 0));
       if (sum.open === 0 && sum.settled.isZero) this.#months.get(reservation.month)?.delete(sum.key);
+    }
+  }
+
+  /** What stands against `from` stands against `to`, in every month and with what does already. */
+  rename(from: string, to: string): void {
+    for (const sums of this.#months.values()) {
+      const sum = sums.get(from);
+      if (sum === undefined) continue;
+      sums.delete(from);
+      const known = sums.get(to);
+      if (known === undefined) {
+        sum.key = to;
+        sums.set(to, sum);
+        continue;
+      }
+      known.settled.addSum(sum.settled);
+      known.reserved.addSum(sum.reserved);
+      known.open += sum.open;
+      sum.into = known;
     }
   }
 

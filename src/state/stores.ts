@@ -2,7 +2,7 @@
 
 import type { StoreHost, StorePlugin } from "../plugin/contract.ts";
 import { defineStore } from "../plugin/define.ts";
-import type { LedgerMetrics } from "./redis/ledger.ts";
+import type { LedgerMetrics } from "./redis/ledger-metrics.ts";
 
 /** What the stores that ship are handed beyond `StoreHost`. */
 export interface CoreStoreHost extends StoreHost {

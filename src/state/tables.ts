@@ -6,13 +6,22 @@
 import type { NanoUsdJson } from "../base/money.ts";
 import type { Random } from "../plugin/host.ts";
 import type { Clock } from "../plugin/index.ts";
-import type { Admission, AuditRecord, Override, Reservation, StoreClaim } from "../plugin/store.ts";
+import type {
+  Admission,
+  AuditRecord,
+  Override,
+  Rename,
+  RenameEdit,
+  Reservation,
+  StoreClaim,
+} from "../plugin/store.ts";
 import { AuditTable } from "./audit-table.ts";
 import type { Change, Hold, SavedSession, Totals } from "./change.ts";
 import { OverrideTable } from "./override-table.ts";
 import { RateTable } from "./rate-table.ts";
+import { RenameTable } from "./rename-table.ts";
 import { SessionTable } from "./session-table.ts";
-import { type OpenReservation, SpendLedger } from "./spend-ledger.ts";
+import { OpenReservation, SpendLedger } from "./spend-ledger.ts";
 
 /** What tables are made from. */
 export interface TablesOptions {
@@ -38,12 +47,15 @@ export const REFUSED_CLOSED: Refused = { admitted: false, refused: 0, retryAfter
 const SUMS_PER_CHANGE = 256;
 /** Audit records likewise. */
 const RECORDS_PER_CHANGE = 64;
+/** Renames likewise, in journals too. */
+export const RENAMES_PER_CHANGE = 256;
 
 export class Tables {
   readonly rates = new RateTable();
   readonly ledger = new SpendLedger();
   readonly sessions: SessionTable;
-  readonly overrides = new OverrideTable();
+  readonly renames = new RenameTable();
+  readonly overrides = new OverrideTable((key) => this.renames.overrideKey(key));
   readonly audit = new AuditTable();
   readonly #clock: Clock;
 
@@ -65,9 +77,43 @@ export class Tables {
     return reservation === undefined ? ADMITTED_UNRESERVED : { admitted: true, reservation };
   }
 
+  /** Under the names that stand now. */
+  named(claims: readonly StoreClaim[]): readonly StoreClaim[] {
+    if (this.renames.size === 0) return claims;
+    return claims.map((claim) => {
+      const { kind, key } = claim;
+      const now = kind === "rate" ? this.renames.rateKey(key, claim.windowMs) : this.renames.spendKey(key);
+      // What a store needs of a claim are properties of its own.
+      return now === key ? claim : { ...claim, key: now };
+    });
+  }
+
+  /** See `StateStore.rename`. Answers what of it has changed something. */
+  rename({ begin, end }: RenameEdit): RenameEdit {
+    const standing = new Set(this.renames.list());
+    for (const rename of end) this.renames.end(rename);
+    const ended = [...standing].filter((rename) => !this.renames.has(rename));
+    const begun = begin.filter((rename) => {
+      if (!this.renames.begin(rename)) return false;
+      this.#move(rename);
+      return true;
+    });
+    if (begun.some(({ kind }) => kind === "sessions"))
+      this.sessions.renameOwners((owner) => this.renames.owner(owner));
+    return { begin: begun, end: ended };
+  }
+
+  #move({ kind, windowMs, from, to }: Rename): void {
+    if (kind === "rate" && windowMs !== undefined) this.rates.rename(from, to, windowMs);
+    if (kind === "spend") this.ledger.rename(from, to);
+    if (kind === "override") this.overrides.rename(from, to);
+  }
+
   /** All that was settled against each sum of a reservation. */
-  totals({ month, entries }: Reservation): Totals {
-    return entries.map(({ key }) => [key, this.ledger.settled(key, month).toJSON()]);
+  totals(reservation: Reservation): Totals {
+    const { month, entries } = reservation;
+    const keys = reservation instanceof OpenReservation ? reservation.keys() : entries.map(({ key }) => key);
+    return keys.map((key) => [key, this.ledger.settled(key, month).toJSON()]);
   }
 
   /**
@@ -78,6 +124,7 @@ export class Tables {
     return changesOf({
       month: this.ledger.month,
       seen: this.ledger.seen && { ...this.ledger.seen },
+      renames: this.renames.list(),
       sums: this.ledger
         .sums()
         .filter(({ settledNanoUsd }) => settledNanoUsd > 0)
@@ -101,6 +148,7 @@ export class Tables {
 interface Captured {
   readonly month: string;
   readonly seen: SpendLedger["seen"];
+  readonly renames: readonly Rename[];
   readonly sums: readonly { readonly key: string; readonly month: string; readonly settled: NanoUsdJson }[];
   readonly upOffsetMs: number;
   readonly holds: readonly Hold[];
@@ -111,6 +159,8 @@ interface Captured {
 }
 
 function* changesOf(captured: Captured): Generator<Change> {
+  for (const begin of inGroups(captured.renames, RENAMES_PER_CHANGE))
+    yield { type: "rename", begin, end: [] };
   // The month goes first, with or without sums: it never comes again.
   const { month, seen } = captured;
   const moment = seen && { atMs: seen.nowMs, upMs: Math.floor(seen.monotonicMs) };
@@ -132,7 +182,7 @@ function* changesOf(captured: Captured): Generator<Change> {
   for (const records of inGroups(captured.audit, RECORDS_PER_CHANGE)) yield { type: "audit", records };
 }
 
-function* inGroups<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+export function* inGroups<T>(items: readonly T[], size: number): Generator<readonly T[]> {
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size);
 }
 

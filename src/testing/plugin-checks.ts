@@ -6,10 +6,7 @@ import type { MaybePromise } from "../plugin/maybe-promise.ts";
 import { pluginFault } from "../plugins-host/plugin-shape.ts";
 import type { TestHost } from "./test-host.ts";
 
-/**
- * One check, for any test runner. `run` throws an AssertionError that says what was expected of what.
- * @since 0.2.0
- */
+/** One check, for any test runner. `run` throws an AssertionError that says what was expected of what. */
 export interface PluginCheck {
   readonly name: string;
   run(): Promise<void>;

@@ -17,15 +17,16 @@ import {
   turn,
 } from "./store-conformance-kit.ts";
 import { auditPromises, overridePromises } from "./store-conformance-records.ts";
+import { renamePromises } from "./store-conformance-renames.ts";
 import { conversationPromises } from "./store-conformance-sessions.ts";
 import { virtualClock } from "./virtual-clock.ts";
 
-/** Makes an empty store on the clock given. @since 0.1.0 */
+/** Makes an empty store on the clock given. */
 export type MakeStore = (clock: Clock) => Promise<StateStore>;
 
 const NOVEMBER = "2026-11";
 
-/** Registers the suite under `name`. @since 0.1.0 */
+/** Registers the suite under `name`. */
 export function storeConformance(name: string, make: MakeStore): void {
   describe(`${name} store`, () => {
     const on = withStore(make);
@@ -41,6 +42,7 @@ export function storeConformance(name: string, make: MakeStore): void {
     closingPromises(on);
     overridePromises(on);
     auditPromises(on);
+    renamePromises(on);
   });
 }
 

@@ -1,7 +1,7 @@
 /**
  * One seed's life of a store on a virtual clock: calls of every length, end and cost over shared windows, budgets and
- * conversations, through some months; on files besides, with disks that fail and heal, kills, and clocks that are set
- * back. After every event the books are checked.
+ * conversations of endpoints that are renamed, through some months; on files besides, with disks that fail and heal,
+ * kills, and clocks that are set back. After every event the books are checked.
  */
 import assert from "node:assert/strict";
 import type { StateStore } from "../../src/plugin/index.ts";
@@ -36,6 +36,9 @@ const SESSION_TTL_MS = 400 * 24 * HOUR_MS;
 /** Turns of the event loop in which a disk in memory has done all that it was asked. */
 const DISK_TURNS = 3;
 
+/** How often an endpoint is called by a name that it had before, as on a replica that is behind. */
+const BEHIND = 0.2;
+
 /** What ought to stand against one sum of one month. */
 interface Account {
   settledNanoUsd: number;
@@ -62,6 +65,8 @@ export class StoreSimulation {
   /** Turns that each conversation must hold, by id. */
   readonly #turns = new Map<string, number>();
   readonly #overrides = new Map<string, boolean>();
+  /** Every name that an endpoint has had, the present one last. */
+  readonly #names = new Map<string, string[]>(ENDPOINTS.map(({ key }) => [key, [key]]));
   #auditRecords = 0;
   #tasks: Promise<void>[] = [];
   #failure: unknown;
@@ -83,6 +88,7 @@ export class StoreSimulation {
       this.#call();
       if (this.#chance(0.3)) this.#tasks.push(this.#converse().catch((error: unknown) => this.#fail(error)));
       if (this.#chance(0.1)) await this.#administer();
+      if (this.#chance(0.05)) this.#rename(this.#pick(ENDPOINTS).key);
       if (this.#disk !== undefined) await this.#trouble(this.#disk);
       this.#checkBooks();
       await turns(1);
@@ -105,10 +111,11 @@ export class StoreSimulation {
   #call(): void {
     const endpoint = this.#pick(ENDPOINTS);
     const estimateNanoUsd = Math.floor(this.#fraction() * 60);
+    const name = this.#nameOf(endpoint.key);
     const answer = this.#store.admit(`call-${this.#clock.monotonicMs()}`, [
-      rate(`${endpoint.key} minute`, endpoint.minute),
-      rate(`${endpoint.key} hour`, endpoint.hour, HOUR_MS),
-      spend(endpoint.key, estimateNanoUsd, endpoint.capNanoUsd),
+      rate(`${name} minute`, endpoint.minute),
+      rate(`${name} hour`, endpoint.hour, HOUR_MS),
+      spend(name, estimateNanoUsd, endpoint.capNanoUsd),
       spend(TOKEN.key, estimateNanoUsd, TOKEN.capNanoUsd),
     ]);
     assert.ok(!isPromise(answer));
@@ -123,7 +130,7 @@ export class StoreSimulation {
     this.#admittedMs.get(endpoint.key)?.push(this.#clock.nowMs() + this.#setBackMs);
     this.#open.add(reservation);
     for (const { key } of reservation.entries) {
-      this.#account(key, reservation.month).reservedNanoUsd += estimateNanoUsd;
+      this.#account(this.#endpointNamed(key), reservation.month).reservedNanoUsd += estimateNanoUsd;
     }
     this.#clock.after(Math.floor(this.#fraction() * 2 * MINUTE_MS), () => this.#end(reservation));
   }
@@ -141,7 +148,7 @@ export class StoreSimulation {
     this.#open.delete(reservation);
     for (const { key, estimateNanoUsd } of reservation.entries) {
       const costNanoUsd = costOf(estimateNanoUsd);
-      const account = this.#account(key, reservation.month);
+      const account = this.#account(this.#endpointNamed(key), reservation.month);
       account.reservedNanoUsd -= estimateNanoUsd;
       account.settledNanoUsd += costNanoUsd;
       account.underestimatedNanoUsd += Math.max(0, costNanoUsd - estimateNanoUsd);
@@ -152,7 +159,7 @@ export class StoreSimulation {
     const known = [...this.#turns.keys()];
     const id = this.#chance(0.3) ? undefined : known[Math.floor(this.#fraction() * known.length)];
     const clock = this.#clock;
-    const session = await this.#store.sessions.open("chat/owner", id, SESSION_TTL_MS);
+    const session = await this.#store.sessions.open(this.#owner(), id, SESSION_TTL_MS);
     if (typeof session === "string") {
       if (session === "unavailable") this.#checkRefusing();
       else assert.equal(session, "busy");
@@ -177,6 +184,45 @@ export class StoreSimulation {
   #saveTurn(session: OpenSession): void {
     session.save([...session.history, { role: "user", content: "turn" }]);
     this.#turns.set(session.id, session.history.length + 1);
+  }
+
+  /** The endpoint gets a new name, or one back that it had before. */
+  #rename(endpoint: string): void {
+    const names = this.#names.get(endpoint) ?? [];
+    const from = names.at(-1) ?? endpoint;
+    const former = names.slice(0, -1);
+    const to =
+      former.length > 0 && this.#chance(0.3)
+        ? this.#pick([endpoint, ...former])
+        : `${endpoint}.${names.length}`;
+    const renamed = (suffix: string) => ({ from: `${from}${suffix}`, to: `${to}${suffix}` });
+    const standing = this.#store.rename?.({
+      begin: [
+        { kind: "rate", windowMs: MINUTE_MS, ...renamed(" minute") },
+        { kind: "rate", windowMs: HOUR_MS, ...renamed(" hour") },
+        { kind: "spend", from, to },
+        { kind: "sessions", from: `p/${from}`, to: `p/${to}` },
+      ],
+      end: [],
+    });
+    assert.ok(Array.isArray(standing), "a rename was refused");
+    this.#names.set(endpoint, [...names.filter((name) => name !== to), to]);
+  }
+
+  /** The present name of an endpoint, now and then one that it had before. */
+  #nameOf(endpoint: string): string {
+    const names = this.#names.get(endpoint) ?? [];
+    const before = this.#chance(BEHIND) ? names[Math.floor(this.#fraction() * names.length)] : undefined;
+    return before ?? names.at(-1) ?? endpoint;
+  }
+
+  #endpointNamed(name: string): string {
+    return ENDPOINTS.find(({ key }) => this.#names.get(key)?.includes(name) === true)?.key ?? name;
+  }
+
+  /** Conversations are all of endpoint `a`. */
+  #owner(): string {
+    return `chat/p/${this.#nameOf("a")}/7`;
   }
 
   async #administer(): Promise<void> {
@@ -241,7 +287,7 @@ export class StoreSimulation {
     for (const [name, account] of this.#accounts) {
       const [key = "", month = ""] = name.split(" ");
       const { settledNanoUsd, reservedNanoUsd, underestimatedNanoUsd } = account;
-      const stands = this.#store.spending(key, month);
+      const stands = this.#store.spending(this.#nameOf(key), month);
       assert.ok(!isPromise(stands));
       assert.equal(stands.settledNanoUsd, settledNanoUsd, name);
       assert.equal(stands.reservedNanoUsd, reservedNanoUsd, name);
@@ -260,7 +306,7 @@ export class StoreSimulation {
       assert.ok(fullestSpan(times, HOUR_MS) <= hour, `${key} passed its limit an hour`);
     }
     for (const [id, length] of this.#turns) {
-      const session = await this.#store.sessions.open("chat/owner", id, SESSION_TTL_MS);
+      const session = await this.#store.sessions.open(this.#owner(), id, SESSION_TTL_MS);
       assert.ok(typeof session === "object", `conversation ${id} is ${String(session)}`);
       assert.equal(session.history.length, length);
       session.close();

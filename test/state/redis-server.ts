@@ -12,7 +12,7 @@ import { after, test } from "node:test";
 import type { Logger, Random } from "../../src/plugin/host.ts";
 import type { StateStore } from "../../src/plugin/index.ts";
 import type { AuditRecord } from "../../src/plugin/store.ts";
-import type { LedgerMetrics } from "../../src/state/redis/ledger.ts";
+import type { LedgerMetrics } from "../../src/state/redis/ledger-metrics.ts";
 import { type RedisStoreOptions, redisStore } from "../../src/state/redis/redis.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 

@@ -6,6 +6,7 @@ import type { FilledCredential, FilledProject } from "../schema/project.ts";
 import { checkCallSettings, checkCredential } from "./call-settings.ts";
 import { type Check, each, isAbsent, reportUnknownPlugin, UniqueNames, under } from "./context.ts";
 import { checkEndpoint } from "./endpoint.ts";
+import { checkMovedFrom } from "./moved-from.ts";
 import { checkCleartext } from "./network.ts";
 import { checkOptions, checkStages, layered } from "./options.ts";
 import { capWarner, warnOfOddEstimates, warnOfUnpricedModels } from "./prices.ts";
@@ -48,6 +49,7 @@ export function checkProject(
   warnOfUnpricedModels(check, names, spot);
   warnOfOddEstimates(check, names, spot);
   checkProxies(check, project, spot);
+  checkMovedFrom(check, project, spot);
   checkReceivers(check, project, spot);
   checkSections(check, project, spot);
 }

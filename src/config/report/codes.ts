@@ -181,6 +181,12 @@ export const CODES = {
     explanation: "A webhook's secret has fewer than 8 characters, so that its signatures could be forged.",
   },
 
+  E0324: {
+    title: "moved from a name in use",
+    explanation:
+      "`moved_from` is the name that the object had before. It cannot be its present name, or one that another object of the project has.",
+  },
+
   // Plugins at work.
   E0323: {
     title: "control plane unreachable",

@@ -29,6 +29,13 @@ export const uuidForm = {
   examples: ["6f1c3c0e-8a55-4d0c-9b0e-0d8a2f8f7a11"],
 };
 
+/** How a key that names where an object was moved from is described; `form`: of the names of its kind. */
+export const movedFrom = <const M extends SchemaNode>(what: string, form: M) =>
+  orNull({
+    ...form,
+    description: `The ${what} that it had before it was renamed. Spend, rate windows, sessions and overrides move to the new one once, and calls of the old one are answered as long as this stands.`,
+  });
+
 /** Keys of a guardrail's entry that are the gateway's own; all others are options of the plugin. */
 export const guardrailKeys = {
   use: name("Name of the guardrail.", { examples: ["content_length"] }),
@@ -145,6 +152,7 @@ export const endpoint = section(
     name: name("Shown in consoles and logs.", { examples: ["Summarise"] }),
     uuid: orNull(text("Else derived from the project's uuid and the slug.", uuidForm)),
     slug: orNull(text("URL path segment; else made from the name.", slugForm)),
+    moved_from: movedFrom("slug", text("", { ...slugForm, examples: ["summarize-v1"] })),
     ...sharedByEndpoints,
   },
   { required: ["name"] },
@@ -154,6 +162,7 @@ export const alias = section(
   "A model name that clients of a wrapper project may ask for.",
   {
     alias: name("What a client names as `model`.", { examples: ["default"] }),
+    moved_from: movedFrom("alias", name("", { examples: ["gpt-4"] })),
     is_active: flag("false: calls get 404, and lists of models leave it out.", true),
     allowed_fields: {
       ...orNull(

@@ -2,7 +2,7 @@
 
 import { TOKEN_SCOPES } from "../../base/scopes.ts";
 import type { FilledOf } from "../../plugin/schema-type.ts";
-import { alias, endpoint, endpointDefaults, slugForm, stageUse, uuidForm } from "./endpoint.ts";
+import { alias, endpoint, endpointDefaults, movedFrom, slugForm, stageUse, uuidForm } from "./endpoint.ts";
 import { moment, tokenHash } from "./gateway.ts";
 import {
   choice,
@@ -91,6 +91,7 @@ export const proxyEndpoint = section(
   "An upstream that calls are passed on to.",
   {
     slug: text("URL path segment.", { ...slugForm, examples: ["crm"] }),
+    moved_from: movedFrom("slug", text("", { ...slugForm, examples: ["crm-v1"] })),
     upstream_url: url("Where calls go; rest of the path and query are appended.", {
       examples: ["https://crm.example/v2"],
     }),

@@ -10,6 +10,8 @@ import type {
   Admission,
   AuditStore,
   OverrideStore,
+  Rename,
+  RenameEdit,
   Reservation,
   SessionStore,
   StoreClaim,
@@ -17,12 +19,19 @@ import type {
 } from "../../plugin/store.ts";
 import type { Hold } from "../change.ts";
 import { SliceTable } from "../slice-table.ts";
-import { ADMITTED_UNRESERVED, REFUSED_CLOSED, Tables, type TablesOptions } from "../tables.ts";
+import {
+  ADMITTED_UNRESERVED,
+  inGroups,
+  REFUSED_CLOSED,
+  RENAMES_PER_CHANGE,
+  Tables,
+  type TablesOptions,
+} from "../tables.ts";
 import { ChangeLog } from "./change-log.ts";
 import { diskFiles, type Files } from "./files.ts";
 import type { FolderLock } from "./folder-lock.ts";
 import { faultText, refuseLoss, tidyFolder } from "./loss.ts";
-import { type Recovered, Restoration, recover } from "./recovery.ts";
+import { type Recovered, Restoration, recover, renamedHold } from "./recovery.ts";
 
 export interface FileStoreOptions extends TablesOptions {
   /** Made when it is not there. */
@@ -194,11 +203,12 @@ class FileStore implements StateStore {
     if (claims.length === 0) return ADMITTED_UNRESERVED;
     if (this.#closed !== undefined) return REFUSED_CLOSED;
     if (this.#isLost()) return REFUSED_LOST;
-    const admission = this.#tables.admit(callId, claims);
+    const named = this.#tables.named(claims);
+    const admission = this.#tables.admit(callId, named);
     if (!admission.admitted) return admission;
     const atMs = this.#clock.nowMs();
     const upMs = Math.floor(this.#clock.monotonicMs());
-    const rates = ratesOf(claims);
+    const rates = ratesOf(named);
     const { reservation } = admission;
     if (reservation === undefined) {
       this.#changes.add({ type: "admit", atMs, upMs, rates });
@@ -228,7 +238,20 @@ class FileStore implements StateStore {
   renew(): void {}
 
   spending(key: string, month: string): ReturnType<StateStore["spending"]> {
-    return this.#tables.ledger.spending(key, month);
+    return this.#tables.ledger.spending(this.#tables.renames.spendKey(key), month);
+  }
+
+  /** In one line of the journal for each few hundred: a crash leaves a rename done or not begun. */
+  rename(edit: RenameEdit): readonly Rename[] | undefined {
+    if (this.#closed !== undefined || this.#changes.replaced) return undefined;
+    const { begin, end } = this.#tables.rename(edit);
+    for (const [reservation, hold] of this.#holds)
+      if (begin.length > 0) this.#holds.set(reservation, renamedHold(hold, this.#tables));
+    if (end.length > 0) this.#changes.add({ type: "rename", begin: [], end });
+    for (const some of inGroups(begin, RENAMES_PER_CHANGE))
+      this.#changes.add({ type: "rename", begin: some, end: [] });
+    this.#changes.flush();
+    return this.#tables.renames.list();
   }
 
   /** In memory alone: gone at exit. */

@@ -155,6 +155,14 @@ function countingUser(restoration: Restoration): FileUser & { readonly changes: 
   };
 }
 
+/** What is held, under the names that stand now. */
+export function renamedHold(hold: Hold, { renames }: Pick<Tables, "renames">): Hold {
+  return {
+    ...hold,
+    sums: hold.sums.map(([key, estimate, input]) => [renames.spendKey(key), estimate, input] as const),
+  };
+}
+
 /** When a process restores: both clocks, and the boot that the monotonic one counts from; "": not known. */
 export interface RestorationTime {
   readonly nowMs: number;
@@ -234,6 +242,10 @@ export class Restoration {
         return;
       case "audit":
         audit.append(change.records);
+        return;
+      case "rename":
+        this.tables.rename(change);
+        for (const [number, hold] of this.holds) this.holds.set(number, renamedHold(hold, this.tables));
         return;
     }
   }

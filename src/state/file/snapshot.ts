@@ -76,6 +76,8 @@ async function writeLines(
       await write();
       if (isCancelled()) return undefined;
     }
+    // However short it is: what was captured while the store closed is not all that it kept.
+    if (isCancelled()) return undefined;
     add(footer(lines), HEADER_KIND);
     await write();
     await file.sync();

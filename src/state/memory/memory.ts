@@ -30,14 +30,18 @@ export function memoryStore(options: MemoryStoreOptions): StateStore {
     slice: (namespace) => slices.slice(namespace),
     admit(callId, claims): Admission {
       if (claims.length === 0) return ADMITTED_UNRESERVED;
-      return closed ? REFUSED_CLOSED : tables.admit(callId, claims);
+      return closed ? REFUSED_CLOSED : tables.admit(callId, tables.named(claims));
     },
     settle: (reservation, costNanoUsd) => ledger.end(reservation, costNanoUsd),
     release: (reservation) => ledger.end(reservation, 0),
     // One process: what is open here is open, and what a crash leaves is gone with it.
     renew() {},
     sums: () => ledger.sums(),
-    spending: (key, month) => ledger.spending(key, month),
+    spending: (key, month) => ledger.spending(tables.renames.spendKey(key), month),
+    rename(edit) {
+      tables.rename(edit);
+      return tables.renames.list();
+    },
     health: () => (closed ? CLOSED : HEALTHY),
     close() {
       closed = true;

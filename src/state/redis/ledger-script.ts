@@ -7,6 +7,7 @@
  *   reserved:<month>    hash: sum -> nano-dollars
  *   months              the set of months kept; the current one is in `meta` (see guard-script.ts)
  *   held                hash: id -> what it holds, `["open"|"lapsed",month,[[sum,estimate,input],…]]` or `["done"]`
+ *   renamed             names that have become others: see rename-script.ts
  *   open                sorted set: id -> when its lease, or the memory of its end, runs out
  *
  * What one batch touches is read once and written once. Windows have no expiry in Redis: a step of the server's clock
@@ -17,6 +18,7 @@ import { RATE_RUNS_MAX } from "../rate-window.ts";
 import { SPEND_SUMS_MAX } from "../spend-ledger.ts";
 import { guardedScript } from "./guard-script.ts";
 import { MONTHS } from "./month-script.ts";
+import { FORMER_KEYS, NAMES, RENAMES } from "./rename-script.ts";
 
 /** How long an end is remembered that may be sent twice: the second one changes nothing. */
 const DONE_MS = 86_400_000;
@@ -33,7 +35,8 @@ const SUMS = `
 local sums = {}
 local isChanged = false
 
-local function sumOf(of, key)
+local function sumOf(of, sumKey)
+  local key = presentName('spend', sumKey)
   local name = of .. key
   local sum = sums[name]
   if sum then return sum end
@@ -189,7 +192,8 @@ local function search(key, length, isLate)
   return high
 end
 
-local function windowOf(name, windowMs)
+local function windowOf(rateKey, windowMs)
+  local name = presentName('rate ' .. windowMs, rateKey)
   local key = WINDOW .. windowMs .. ':' .. name
   local window = windows[key]
   if window then return window end
@@ -287,7 +291,10 @@ local function admit(id, rates, spends, entries)
     counted[window] = true
   end
   if #entries > 0 then
-    for _, entry in ipairs(entries) do change(sumOf(month, entry[1]), 0, tonumber(entry[2])) end
+    for _, entry in ipairs(entries) do
+      entry[1] = presentName('spend', entry[1])
+      change(sumOf(month, entry[1]), 0, tonumber(entry[2]))
+    end
     remember(id, { 'open', month, entries }, now + ${LEASE_MS})
   end
   if #rates == 0 then return 1 end
@@ -300,6 +307,9 @@ local function admit(id, rates, spends, entries)
   return admission
 end
 
+for _, one in ipairs(ask.renames) do
+  if one[1] == 'begin' then beginRename(one[2], one[3], one[4]) else endRename(one[2], one[3], one[4]) end
+end
 for _, one in ipairs(ask.restores) do restore(one[1], one[2], one[3]) end
 for _, id in ipairs(ask.renews) do renew(id) end
 for _, one in ipairs(ask.ends) do settle(one[1], one[2], one[3], one[4]) end
@@ -313,9 +323,11 @@ return answers
 `;
 
 /**
- * `{now?, epoch, seq, expect?, month, deny, restores: [[id, month, entries]], renews: [id], ends: [[id, cost, month?,
+ * `{now?, epoch, seq, expect?, month, deny, renames: [["begin"|"end", kind, from, to]], restores: [[id, month, entries]], renews: [id], ends: [[id, cost, month?,
  * sums?]], lapses: leases looked at most, sweep, admits: [[id, rates, spends, entries]]}` with rates `[index, key,
  * limit, window ms, step ms]`, spends `[index, key, cap, estimate]`, entries `[key, estimate, input]`, the last two as
  * text. Answers `seq`, the month, and for each admission what it came to; or STALE.
  */
-export const LEDGER = guardedScript(MONTHS, SUMS, RESERVATIONS, WINDOWS, ADMIT);
+export const LEDGER = guardedScript(
+  ...[MONTHS, NAMES, SUMS, RESERVATIONS, WINDOWS, FORMER_KEYS, RENAMES, ADMIT],
+);

@@ -4,16 +4,26 @@
  */
 
 import { isNanoUsd, settleableNanoUsd } from "../../base/money.ts";
-import type { Logger, MetricFamily } from "../../plugin/host.ts";
+import type { Logger } from "../../plugin/host.ts";
 import type { Clock } from "../../plugin/index.ts";
-import type { Admission, Reservation, Spending, SpendSum, StoreClaim } from "../../plugin/store.ts";
+import type {
+  Admission,
+  Rename,
+  RenameEdit,
+  Reservation,
+  Spending,
+  SpendSum,
+  StoreClaim,
+} from "../../plugin/store.ts";
 import { LEASE_MS } from "../../plugin/store.ts";
 import { type Ask, askOf, HeldReservation } from "./ask.ts";
 import type { Continuity } from "./continuity.ts";
 import { ENDS_BYTES_MAX, LostCosts, PendingEnds } from "./ends.ts";
 import { STALE } from "./guard-script.ts";
+import { type LedgerMetrics, showQueues } from "./ledger-metrics.ts";
 import { LEDGER } from "./ledger-script.ts";
 import type { RedisLink } from "./link.ts";
+import { PendingRenames, renamesOf } from "./renames.ts";
 import { asked } from "./script.ts";
 import type { End, SpillFiles } from "./spill-files.ts";
 import { spendingOf, sumsOf } from "./sums.ts";
@@ -38,12 +48,6 @@ const ADMITTED = -1;
 const DENIED = -1;
 /** Between two log lines about calls beyond ADMITS_MAX. */
 const SHED_LOG_MS = 10_000;
-
-/** What the ledger shows in `/metrics`. */
-export interface LedgerMetrics {
-  gauge(name: string, help: string, read: () => number): void;
-  counter(name: string, help: string, labels: readonly string[]): MetricFamily;
-}
 
 export interface LedgerOptions {
   readonly link: RedisLink;
@@ -74,6 +78,7 @@ interface Batch {
   readonly asks: Waiting[];
   readonly ends: readonly End[];
   readonly restores: readonly HeldReservation[];
+  readonly renames: ReturnType<PendingRenames["take"]>;
 }
 
 const UNAVAILABLE: Admission = {
@@ -92,6 +97,7 @@ export class RedisLedger {
   readonly #inFlight = new Set<Promise<void>>();
   /** Reservations that Redis holds, by id. */
   readonly #open = new Map<string, HeldReservation>();
+  readonly #renames = new PendingRenames();
   #asks: Waiting[] = [];
   #renews: HeldReservation[] = [];
   #restores: HeldReservation[] = [];
@@ -118,7 +124,7 @@ export class RedisLedger {
         .series() ?? (() => {});
     const bytesMax = options.endsBytesMax ?? ENDS_BYTES_MAX;
     this.#ends = new PendingEnds({ instance, lost: this.#lostCosts, files, bytesMax });
-    this.#showQueues(metrics);
+    if (metrics !== undefined) showQueues(metrics, this.#ends, () => this.#admitting);
     continuity.onChange(
       () => this.#send(),
       () => this.#send(),
@@ -179,6 +185,21 @@ export class RedisLedger {
     return sumsOf(this.#options);
   }
 
+  /** See `StateStore.rename`: what is not done now is done by the first script call that can be sent. */
+  async rename(edit: RenameEdit): Promise<readonly Rename[] | undefined> {
+    const { continuity, link, prefix } = this.#options;
+    this.#renames.add(edit);
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      await continuity.settled();
+      this.#send();
+      await Promise.all(this.#inFlight);
+      if (this.#renames.isEmpty) break;
+    }
+    if (!this.#renames.isEmpty || continuity.state !== "ready") return undefined;
+    const fields = await link.command("HGETALL", `${prefix}:renamed`);
+    return Array.isArray(fields) ? renamesOf(fields.map(String)) : undefined;
+  }
+
   /**
    * Sends what is left, as long as the server answers; the rest goes to a file of `state.directory`. From now on nothing
    * is admitted.
@@ -219,22 +240,25 @@ export class RedisLedger {
 
   #hasUnsent(): boolean {
     const waiting = this.#asks.length + this.#renews.length + this.#restores.length;
-    return waiting > 0 || this.#ends.hasUnsent || this.#sweepDue;
+    return waiting > 0 || this.#ends.hasUnsent || this.#sweepDue || !this.#renames.isEmpty;
   }
 
   #sendOne(): void {
     const { continuity, link, onDataLoss } = this.#options;
     const guard = continuity.ask();
-    const asks = this.#asks.splice(0, ADMITS_PER_CALL);
+    // Nothing is admitted under a name that is about to become another.
+    const asks = this.#renames.isLong ? [] : this.#asks.splice(0, ADMITS_PER_CALL);
+    const renames = this.#renames.take();
     const ends = this.#ends.take(ENDS_PER_CALL);
     const restores = this.#restores.splice(0, RESTORES_PER_CALL);
     const sweep = this.#sweepDue;
     this.#sweepDue = false;
-    const batch = { epoch: guard.epoch, asks, ends, restores };
+    const batch = { epoch: guard.epoch, asks, ends, restores, renames };
     const ask = {
       ...guard,
       month: continuity.ownMonth(),
       deny: onDataLoss === "deny",
+      renames,
       restores: restores.map((reservation) => reservation.held()),
       renews: this.#renews.splice(0, RENEWS_PER_CALL).map(({ id }) => id),
       ends: ends.map((end) => shortened(end, guard.epoch)),
@@ -261,7 +285,8 @@ export class RedisLedger {
   }
 
   /** Nothing of it was done: all of it is sent again on the data that is there now. */
-  #stale({ epoch, asks, ends, restores }: Batch): void {
+  #stale({ epoch, asks, ends, restores, renames }: Batch): void {
+    this.#renames.again(renames);
     this.#ends.unanswered(ends);
     this.#restores.push(...restores);
     const again: Waiting[] = [];
@@ -275,7 +300,8 @@ export class RedisLedger {
     if (this.#options.continuity.state === "ready") this.#schedule();
   }
 
-  #unanswered({ asks, ends, restores }: Batch): void {
+  #unanswered({ asks, ends, restores, renames }: Batch): void {
+    this.#renames.again(renames);
     this.#ends.unanswered(ends);
     this.#restores.push(...restores);
     for (const waiting of asks) this.#lost(waiting, "asked");
@@ -332,29 +358,12 @@ export class RedisLedger {
 
   /** Data was lost: whether Redis still holds what it held for open calls is not known. */
   #restoreAll(): void {
+    this.#renames.restore();
     const waiting = new Set(this.#restores);
     for (const reservation of this.#open.values()) {
       reservation.moveTo("asked");
       if (!waiting.has(reservation)) this.#restores.push(reservation);
     }
-  }
-
-  #showQueues(metrics: LedgerMetrics | undefined): void {
-    metrics?.gauge(
-      "sluice_state_ends_waiting",
-      "Ends of calls that Redis has not acknowledged",
-      () => this.#ends.size,
-    );
-    metrics?.gauge(
-      "sluice_state_ends_waiting_bytes",
-      "Memory of these ends; at most 16 MiB",
-      () => this.#ends.bytes,
-    );
-    metrics?.gauge(
-      "sluice_state_admissions_waiting",
-      "Calls that wait for Redis to admit them; at most 10,000",
-      () => this.#admitting,
-    );
   }
 
   /** The server is there and answers with errors (no memory, say): what is kept is tried again, not at once. */

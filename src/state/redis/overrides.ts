@@ -12,6 +12,7 @@ import { OVERRIDES_MAX } from "../../plugin/store.ts";
 import type { Continuity } from "./continuity.ts";
 import { guardedScript, STALE } from "./guard-script.ts";
 import { LOST, type RedisLink } from "./link.ts";
+import { FORMER_KEYS, NAMES } from "./rename-script.ts";
 import { asked, type Script } from "./script.ts";
 
 const POLL_MS = 1000;
@@ -31,21 +32,34 @@ return { seq, version }
 
 /** `{key}`, ARGV[2] the override: answers `{seq, version}`, the version 0 when there are too many. */
 const PUT = guardedScript(
+  NAMES,
+  FORMER_KEYS,
   `
-local all = prefix .. ':overrides'
-if redis.call('HEXISTS', all, ask.key) == 0 and redis.call('HLEN', all) >= ${OVERRIDES_MAX} then return { seq, 0 } end
-redis.call('HSET', all, ask.key, ARGV[2])
+local all, key = prefix .. ':overrides', presentName('override', ask.key)
+if redis.call('HEXISTS', all, key) == 0 and redis.call('HLEN', all) >= ${OVERRIDES_MAX} then return { seq, 0 } end
+redis.call('HSET', all, key, ARGV[2])
+if key ~= ask.key then noteFormer(ask.key, key) end
 `,
   CHANGED,
 );
 
 /** `{key}`: answers `{seq, version}`, the version 0 when there is none of that key. */
 const DROP = guardedScript(
-  "if redis.call('HDEL', prefix .. ':overrides', ask.key) == 0 then return { seq, 0 } end",
+  NAMES,
+  FORMER_KEYS,
+  `
+local key = presentName('override', ask.key)
+redis.call('HDEL', FORMERLY, key)
+if redis.call('HDEL', prefix .. ':overrides', key) == 0 then return { seq, 0 } end
+`,
   CHANGED,
 );
 
-const LIST = guardedScript("return { seq, redis.call('HVALS', prefix .. ':overrides') }");
+/** Answers keys and overrides in turn, then keys and the lists of their former keys in turn. */
+const LIST = guardedScript(
+  FORMER_KEYS,
+  "return { seq, redis.call('HGETALL', prefix .. ':overrides'), redis.call('HGETALL', FORMERLY) }",
+);
 
 /**
  * `{version, entries: [[key, set at]]}`, ARGV[2…] the overrides: puts back those that are missing or older there. The
@@ -110,19 +124,19 @@ export class RedisOverrides implements OverrideStore {
   async list(): Promise<readonly Override[] | "unavailable"> {
     const reply = await this.#run(LIST, {});
     const isUnknown = this.#continuity.denied && !this.#hasRead;
-    if (reply === undefined || !Array.isArray(reply[1]) || isUnknown || this.#restoreDue) {
+    if (reply === undefined || isUnknown || this.#restoreDue) {
       // Whoever asked was told of a change that it has not seen: it is told again when the server is back.
       this.#version = UNREAD;
       return isUnknown ? "unavailable" : (this.#lastRead ?? "unavailable");
     }
-    // As `put` was given them: only this store writes under its prefix.
-    this.#lastRead = reply[1].map((text) => JSON.parse(String(text)) as Override);
+    this.#lastRead = listed(reply[1], reply[2]);
     this.#hasRead = true;
     return this.#lastRead;
   }
 
   async set(override: Override): Promise<boolean> {
     const changed = this.#changed(await this.#run(PUT, { key: override.key }, JSON.stringify(override)));
+    // Of one whose key has become another the list is read again: watchers are told.
     if (changed && this.#lastRead !== undefined)
       this.#lastRead = [...this.#lastRead.filter(({ key }) => key !== override.key), override];
     return changed;
@@ -225,4 +239,23 @@ export class RedisOverrides implements OverrideStore {
     if (version < known && this.#version === known) this.#version = UNREAD;
     this.#reached(version);
   }
+}
+
+/** Overrides under the keys that they have now. */
+function listed(overrides: unknown, formerly: unknown): readonly Override[] {
+  const former = new Map(pairs(formerly));
+  return pairs(overrides).map(([key, text]) => {
+    // As `put` was given it: only this store writes under its prefix.
+    const override = { ...(JSON.parse(text) as Override), key };
+    const keys = former.get(key);
+    if (keys === undefined) return override;
+    // Written by the scripts, as a list of keys.
+    const known = JSON.parse(keys) as readonly string[];
+    return { ...override, formerly: [...new Set([...known, ...(override.formerly ?? [])])] };
+  });
+}
+
+function pairs(flat: unknown): readonly (readonly [string, string])[] {
+  const texts = Array.isArray(flat) ? flat.map(String) : [];
+  return texts.flatMap((text, at) => (at % 2 === 0 ? [[text, texts[at + 1] ?? ""] as const] : []));
 }

@@ -8,12 +8,13 @@
  */
 import type { Logger, Random } from "../../plugin/host.ts";
 import type { Clock, StateStore } from "../../plugin/index.ts";
-import type { StoreHealth } from "../../plugin/store.ts";
+import type { Rename, RenameEdit, StoreHealth } from "../../plugin/store.ts";
 import { redisAddress } from "./address.ts";
 import { AUDIT_SCRIPTS, RedisAudit } from "./audit.ts";
 import { Continuity } from "./continuity.ts";
 import { CHECK } from "./guard-script.ts";
-import { type LedgerMetrics, RedisLedger } from "./ledger.ts";
+import { RedisLedger } from "./ledger.ts";
+import type { LedgerMetrics } from "./ledger-metrics.ts";
 import { LEDGER } from "./ledger-script.ts";
 import { RedisLink } from "./link.ts";
 import { OVERRIDE_SCRIPTS, RedisOverrides } from "./overrides.ts";
@@ -109,6 +110,7 @@ export async function redisStore(options: RedisStoreOptions): Promise<StateStore
     settle: (reservation, costNanoUsd) => ledger.end(reservation, costNanoUsd),
     release: (reservation) => ledger.end(reservation, 0),
     renew: (reservations) => ledger.renew(reservations),
+    rename: (edit) => rename(edit, ledger, sessions),
     sums: () => ledger.sums(),
     spending: (key, month) => ledger.spending(key, month),
     health: () => healthOf(link.wrong, continuity.denied, options, address.shown),
@@ -132,6 +134,19 @@ function healthOf(
     return { ok: false, serving: onUnavailable === "allow", detail: `redis: ${wrong}` };
   if (isDenied) return { ok: false, detail: "redis: data was lost; confirm with `sluice state confirm`" };
   return { ok: true, detail: `redis: ${shown}` };
+}
+
+async function rename(
+  edit: RenameEdit,
+  ledger: RedisLedger,
+  sessions: RedisSessions,
+): Promise<readonly Rename[] | undefined> {
+  const isOfSessions = ({ kind }: Rename): boolean => kind === "sessions";
+  // Conversations of a name that is to stand no longer must have the present one written in them.
+  if (edit.end.some(isOfSessions)) await sessions.writeOwners();
+  const standing = await ledger.rename(edit);
+  if (standing?.some(isOfSessions)) void sessions.writeOwners();
+  return standing;
 }
 
 async function loadClient(): Promise<typeof import("ioredis").Redis> {

@@ -5,6 +5,7 @@
  * `recent` has the ids of those saved by last use. A token begins with its process: `<instance>.<number>`.
  */
 import { SESSION_WAITERS_MAX } from "../../plugin/store.ts";
+import { NAMES } from "./rename-script.ts";
 import { type Script, script } from "./script.ts";
 
 /** A lock, and a place in the queue, not renewed for so long belong to a dead process. */
@@ -18,8 +19,10 @@ export function turnChannel(prefix: string, instance: string): string {
   return `${prefix}:turn:${instance}`;
 }
 
-const OPENING = `
+const OPENING = `${NAMES}
 local RECENT = prefix .. ':recent'
+
+if ask.owner then ask.owner = presentOwner(ask.owner) end
 
 local function keyOf(id)
   return prefix .. ':session:' .. id
@@ -29,7 +32,7 @@ local function read(id)
   local fields = redis.call('HMGET', keyOf(id), 'owner', 'expires', 'lock', 'leased', 'waiters', 'characters')
   if not fields[1] then return nil end
   local conversation = {
-    id = id, owner = fields[1], expires = tonumber(fields[2]), lock = fields[3], leased = tonumber(fields[4] or 0),
+    id = id, owner = presentOwner(fields[1]), expires = tonumber(fields[2]), lock = fields[3], leased = tonumber(fields[4] or 0),
     waiters = {}, characters = fields[6],
   }
   for _, waiter in ipairs(fields[5] and cjson.decode(fields[5]) or {}) do
@@ -114,8 +117,8 @@ if not isMine and (isHeld(conversation) or (place or #waiters + 1) > 1) then
 end
 if place then table.remove(waiters, place) end
 writeWaiters(conversation)
-redis.call('HSET', keyOf(ask.id), 'lock', ask.token, 'leased', now + ${SESSION_LEASE_MS},
-  'ttl', ask.ttl, 'expires', now + ask.ttl)
+redis.call('HSET', keyOf(ask.id), 'owner', conversation.owner, 'lock', ask.token,
+  'leased', now + ${SESSION_LEASE_MS}, 'ttl', ask.ttl, 'expires', now + ask.ttl)
 keep(ask.id, ask.ttl)
 if conversation.characters then redis.call('ZADD', RECENT, now, ask.id) end
 return redis.call('HGET', keyOf(ask.id), 'history') or '[]'
@@ -131,7 +134,8 @@ const SAVE = script(
   `
 local conversation = read(ask.id)
 if not conversation or conversation.lock ~= ask.token then return 0 end
-redis.call('HSET', keyOf(ask.id), 'history', ARGV[2], 'characters', ask.characters, 'expires', now + ask.ttl)
+redis.call('HSET', keyOf(ask.id), 'owner', conversation.owner, 'history', ARGV[2],
+  'characters', ask.characters, 'expires', now + ask.ttl)
 keep(ask.id, ask.ttl)
 redis.call('ZADD', RECENT, now, ask.id)
 local over = redis.call('ZCARD', RECENT) - ask.max
@@ -222,7 +226,21 @@ return isOver(conversation) and 0 or 1
 `,
 );
 
+/** `{ids}`: writes their present owners into them. */
+const REOWN = script(
+  OPENING,
+  `
+for _, id in ipairs(ask.ids) do
+  local owner = redis.call('HGET', keyOf(id), 'owner')
+  local now = owner and presentOwner(owner)
+  if now ~= owner then redis.call('HSET', keyOf(id), 'owner', now) end
+end
+return 1
+`,
+);
+
 export const SESSION_SCRIPTS = {
+  reown: REOWN,
   make: MAKE,
   claim: CLAIM,
   save: SAVE,

@@ -6,7 +6,7 @@ import type { Cancellable, Logger, Random } from "../../plugin/host.ts";
 import type { Clock, Message, OpenSession } from "../../plugin/index.ts";
 import { countCharacters } from "../../plugin/index.ts";
 import type { SessionStore } from "../../plugin/store.ts";
-import type { LedgerMetrics } from "./ledger.ts";
+import type { LedgerMetrics } from "./ledger-metrics.ts";
 import { LOST, type RedisLink } from "./link.ts";
 import { asked, type Script } from "./script.ts";
 import { BUSY, MISSING, SESSION_LEASE_MS, SESSION_SCRIPTS, turnChannel, WAIT } from "./session-scripts.ts";
@@ -16,6 +16,8 @@ const BEAT_MS = SESSION_LEASE_MS / 10;
 const HELD_PER_CALL = 256;
 /** Ends of calls kept while the server is away; beyond them a lock ends by its lease. */
 const UNLEFT_MAX = 10_000;
+/** Conversations whose owners are written by one script call, about. */
+const SCANNED_PER_CALL = 256;
 /** Between two log lines about turns that were not stored. */
 const LOG_EVERY_MS = 10_000;
 
@@ -53,6 +55,7 @@ export class RedisSessions implements SessionStore {
   readonly #unkept: (turns: number) => void;
   #unkeptTurns = 0;
   #isLogging = false;
+  #reowning: Promise<void> = Promise.resolve();
   #count = 0;
   #beating = false;
   #closed = false;
@@ -94,6 +97,31 @@ export class RedisSessions implements SessionStore {
 
   async delete(owner: string, id: string): Promise<boolean> {
     return (await this.#run(SESSION_SCRIPTS.delete, { id, owner })) === 1;
+  }
+
+  /**
+   * Writes the present owner into every conversation that may have another. Each is read under its present owner anyway
+   * as long as its rename stands. Without an answer the rest is done by the next call.
+   */
+  writeOwners(): Promise<void> {
+    this.#reowning = this.#reowning.then(() => this.#writeOwners());
+    return this.#reowning;
+  }
+
+  async #writeOwners(): Promise<void> {
+    const { link, prefix } = this.#options;
+    const renaming = await link.command("SMEMBERS", `${prefix}:renaming`);
+    if (!Array.isArray(renaming) || renaming.length === 0) return;
+    let cursor = "0";
+    do {
+      const reply = await link.command("ZSCAN", `${prefix}:recent`, cursor, "COUNT", SCANNED_PER_CALL);
+      const [next, members] = Array.isArray(reply) ? reply : [];
+      if (typeof next !== "string" || !Array.isArray(members)) return;
+      const ids = members.filter((_, at) => at % 2 === 0);
+      if (ids.length > 0 && (await this.#run(SESSION_SCRIPTS.reown, { ids })) === LOST) return;
+      cursor = next;
+    } while (cursor !== "0");
+    await link.command("SREM", `${prefix}:renaming`, ...renaming.map(String));
   }
 
   /** From now on nothing is opened, and waiting calls get `busy`. */

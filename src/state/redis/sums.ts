@@ -10,12 +10,24 @@ interface Place {
 /** Fields read by one command. */
 const PAGE = 1000;
 
-export async function spendingOf({ link, prefix }: Place, key: string, month: string): Promise<Spending> {
+export async function spendingOf(place: Place, asked: string, month: string): Promise<Spending> {
+  const { link, prefix } = place;
+  const key = await presentKey(place, asked);
   const [settled, reserved] = await Promise.all([
     link.command("HGET", `${prefix}:settled:${month}`, key),
     link.command("HGET", `${prefix}:reserved:${month}`, key),
   ]);
   return { settledNanoUsd: amountOf(settled), reservedNanoUsd: amountOf(reserved) };
+}
+
+/** What a sum is called now. */
+async function presentKey({ link, prefix }: Place, asked: string): Promise<string> {
+  let key = asked;
+  for (;;) {
+    const to = await link.command("HGET", `${prefix}:renamed`, `spend ${key}`);
+    if (typeof to !== "string") return key;
+    key = to;
+  }
 }
 
 /** Read in pages: sums that change meanwhile may be of different moments. Empty when the server is lost. */

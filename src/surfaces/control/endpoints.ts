@@ -72,12 +72,15 @@ export const setEndpointActive: ControlTool = {
   run: changing(({ edits, standing, running, author }, args) => {
     const project = projectOf(running, args);
     if (project === undefined) return noSuchProject(args);
-    const slug = textOf(args, "slug");
+    const asked = textOf(args, "slug");
     const isActive = args["is_active"] === true;
-    const endpoint = project.endpoints.find((one) => one.slug === slug);
-    const known = endpoint ?? project.proxy_endpoints.find((one) => one.slug === slug);
+    const isAsked = (one: { readonly slug: string; readonly moved_from: string | null }): boolean =>
+      one.slug === asked || one.moved_from === asked;
+    const endpoint = project.endpoints.find(isAsked);
+    const known = endpoint ?? project.proxy_endpoints.find(isAsked);
     if (known === undefined)
-      return refusedArgument("slug", `there is no endpoint '${slug.slice(0, 128)}' in this project`);
+      return refusedArgument("slug", `there is no endpoint '${asked.slice(0, 128)}' in this project`);
+    const { slug } = known;
     const kind = endpoint === undefined ? "proxy_endpoint" : "endpoint";
     return {
       edit: edits.setEndpointActive(standing, project.uuid, { slug, isActive }, author),

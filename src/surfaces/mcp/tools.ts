@@ -66,8 +66,9 @@ function toolNamed(
   { project }: McpCalls,
   name: string,
 ): ((run: ToolRun) => MaybePromise<RpcOutcome>) | undefined {
-  const tool = tools.get(name);
   const endpoint = project.endpoints.get(name);
+  // By its present name, since the list has a renamed one under that alone.
+  const tool = endpoint && tools.get(endpoint.ref.slug);
   if (tool !== undefined && endpoint?.isActive === true)
     return (run) => callEndpoint(endpoint, new ToolReply(tool.structure), run);
   // The longest matching prefix: of `a__` and `a__b__`, the second.

@@ -70,7 +70,9 @@ const model: Route<undefined, ModelEntry> = {
   summary: "Shows one alias.",
   target(project, _input, { target }) {
     const alias = decoded(target.param);
-    return project.models.find(({ id }) => id === alias) ?? reject("alias_not_found", { alias });
+    // The entry of an alias that was renamed has its present name.
+    const name = project.aliases.get(alias)?.ref.slug;
+    return project.models.find(({ id }) => id === name) ?? reject("alias_not_found", { alias });
   },
   handler: sendModels,
 };

@@ -64,6 +64,18 @@ export const RUNNING = {
   "reload.recovered": "The first valid configuration after a rejected one is logged.",
   "reload.demo": "A gateway that listens beyond loopback rejects a reload with the demo token.",
   "reload.sighup": "SIGHUP reloads.",
+  "moved-from.answers":
+    "What has `moved_from` answers under the name that it had too, as an endpoint, alias, MCP tool or proxy endpoint; lists and logs have its present name alone.",
+  "moved-from.checked":
+    "`moved_from` is an error when it is the object's own name, that of another one in the project, or that of two.",
+  "moved-from.state":
+    "Spend, rate windows, conversations and overrides of what was renamed move to its present name once, at a reload and at a start, and stay there when `moved_from` is removed.",
+  "moved-from.under-way":
+    "A call under way at a rename is settled, and its conversation kept, under the present name.",
+  "moved-from.replicas":
+    "Replicas with configurations from before and after a rename share one budget, window, conversation and override.",
+  "moved-from.taken-back": "A configuration from before a rename that is loaded again finds the state.",
+  "moved-from.store": "With a store that cannot rename, a renamed object begins anew, and a warning says so.",
   "reload.disposed": "A generation is disposed when its last call has ended.",
   "log.content.none": "By default logs contain no prompt and no answer.",
   "log.content.full": "With `content: full` prompt and answer are logged.",
