@@ -14,6 +14,9 @@ export interface CliIo {
   readonly isErrorTerminal?: boolean;
   /** Of the terminal; undefined when not known. It changes when the window does. */
   readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
+  /** Calls `stop` on Ctrl-C and when the process is asked to end, until the returned function is called. */
+  onInterrupt?(stop: () => void): () => void;
 }
 
 export interface Command {

@@ -2,6 +2,7 @@
 import { VERSION } from "../base/version.ts";
 import { nearestName } from "../config/report/suggest.ts";
 import { type CliIo, type Command, EXIT, usageError } from "./command.ts";
+import { columnsOf, styleOf, table } from "./terminal.ts";
 
 type LoadCommand = () => Promise<Command>;
 
@@ -22,6 +23,20 @@ const COMMANDS: Readonly<Record<string, LoadCommand>> = {
     ]);
     return schemaCommand(pluginLoader);
   },
+  status: async () => {
+    const [{ statusCommand }, { pluginLoader }] = await Promise.all([
+      import("./status/status.ts"),
+      import("../gateway/load.ts"),
+    ]);
+    return statusCommand(pluginLoader);
+  },
+  reload: async () => {
+    const [{ reloadCommand }, { pluginLoader }] = await Promise.all([
+      import("./reload.ts"),
+      import("../gateway/load.ts"),
+    ]);
+    return reloadCommand(pluginLoader);
+  },
   token: async () => (await import("./token.ts")).command,
   init: async () => (await import("./init.ts")).command,
   state: async () => {
@@ -33,10 +48,17 @@ const COMMANDS: Readonly<Record<string, LoadCommand>> = {
   },
 };
 
+/** The overview's groups, in the order in which a team meets the commands. */
+const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = [
+  ["Configuration", ["init", "validate", "schema", "render", "import"]],
+  ["Review", ["plan", "test", "explain"]],
+  ["Operate", ["start", "status", "reload", "doctor", "token", "state"]],
+];
+
 export async function main(args: readonly string[], io: CliIo = processIo()): Promise<number> {
   const [name = "help", ...rest] = args;
   if (name === "help" || name === "--help" || name === "-h") {
-    io.stdout(await overview());
+    io.stdout(await overview(io));
     return 0;
   }
   if (name === "--version" || name === "-V" || name === "version") {
@@ -47,7 +69,7 @@ export async function main(args: readonly string[], io: CliIo = processIo()): Pr
   if (load === undefined) {
     const nearest = nearestName(name, Object.keys(COMMANDS));
     const advice = nearest === undefined ? "" : `Did you mean \`sluice ${nearest}\`?\n`;
-    io.stderr(`sluice: unknown command '${name}'\n${advice}\n${await overview()}`);
+    io.stderr(`sluice: unknown command '${name}'\n${advice}\n${await overview(io)}`);
     return EXIT.usage;
   }
   const command = await load();
@@ -78,26 +100,42 @@ function failed(command: Command, error: unknown, io: CliIo): number {
   return EXIT.failed;
 }
 
-async function overview(): Promise<string> {
-  const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()));
-  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(10)} ${summary}`);
+async function overview(io: CliIo): Promise<string> {
+  const { bold } = styleOf(io, "stdout");
+  const names = Object.keys(COMMANDS);
+  const grouped = GROUPS.map(
+    ([title, list]) => [title, list.filter((name) => names.includes(name))] as const,
+  );
+  const width = Math.max(...names.map((name) => name.length));
+  const sections = await Promise.all(
+    grouped
+      .filter(([, list]) => list.length > 0)
+      .map(async ([title, list]) => {
+        const rows = list.map(async (name) => [
+          name.padEnd(width),
+          (await COMMANDS[name]?.())?.summary ?? "",
+        ]);
+        return `${bold(title)}\n${table(await Promise.all(rows), { indent: 2, max: columnsOf(io) })}`;
+      }),
+  );
   return `sluice: an AI gateway whose whole configuration lives in git
 
 Usage: sluice COMMAND [OPTIONS]
 
-${lines.join("\n")}
+${sections.join("\n\n")}
 
-  --version  print the version of Sluice and of Node
+\`sluice COMMAND --help\` shows options and examples, \`sluice --version\` the
+versions of Sluice and Node.
 
-Getting started, with a configuration in gateway.config.yaml:
+${bold("Getting started")}, with a configuration in gateway.config.yaml:
 
-  $ sluice validate             # every problem at once, with file, line and suggestion
-  $ sluice start                # serve it; save a file to reload
-  $ sluice token new --name web # a client token, and the YAML to commit
-
-Run 'sluice COMMAND --help' for options and examples.
+  $ sluice validate              # every problem at once, with its place
+  $ sluice start                 # serve it; save a file to reload
+  $ sluice token new --name web  # a client token, and the YAML to commit
 `;
 }
+
+const INTERRUPTS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 function processIo(): CliIo {
   // The reader closed the pipe (`| head`), which is not an error.
@@ -121,6 +159,15 @@ function processIo(): CliIo {
     isErrorTerminal: process.stderr.isTTY === true,
     get columns() {
       return process.stdout.columns;
+    },
+    get rows() {
+      return process.stdout.rows;
+    },
+    onInterrupt(stop) {
+      for (const signal of INTERRUPTS) process.on(signal, stop);
+      return () => {
+        for (const signal of INTERRUPTS) process.off(signal, stop);
+      };
     },
   };
 }

@@ -99,6 +99,27 @@ export function padStart(text: string, width: number): string {
   return " ".repeat(Math.max(0, width - visibleWidth(text))) + text;
 }
 
+/** A line cut to `width` columns, with an ellipsis where something was cut. */
+export function cut(line: string, width: number): string {
+  if (visibleWidth(line) <= width) return line;
+  let shown = "";
+  let left = width - 1;
+  let isCut = false;
+  // Even elements are text, odd ones the escape sequences between, which stay.
+  for (const [index, piece] of line.split(ESCAPE).entries()) {
+    if (index % 2 === 1) shown += piece;
+    else if (!isCut) {
+      for (const { segment } of graphemes.segment(piece)) {
+        left -= graphemeWidth(segment);
+        isCut = left < 0;
+        shown += isCut ? "…" : segment;
+        if (isCut) break;
+      }
+    }
+  }
+  return shown;
+}
+
 /**
  * Breaks text between words so that no line is wider than `width`, the indentation included; every line is indented by
  * `indent` spaces. Line breaks in the text stay. A word that is too long, such as a path, has a line to itself and stays
@@ -161,6 +182,38 @@ function* piecesOf(run: string, gap: string): ReturnType<typeof wordsOf> {
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one.
 const SGR = /\x1b\[(\d+)m/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: as above.
+const ESCAPE = /(\x1b\[\d+m)/;
+
+/** Draws whole screens one over the other, without flicker, and leaves the terminal as it was. */
+export class Screen {
+  readonly #io: CliIo;
+  #isOpen = false;
+
+  constructor(io: CliIo) {
+    this.#io = io;
+  }
+
+  draw(text: string): void {
+    const { rows = ROWS_DEFAULT } = this.#io;
+    const width = columnsOf(this.#io);
+    const lines = text.trimEnd().split("\n");
+    const shown = lines.slice(0, rows - 1);
+    if (lines.length > shown.length)
+      shown[shown.length - 1] = `… ${lines.length - shown.length + 1} more lines`;
+    const start = this.#isOpen ? "\x1b[H" : "\x1b[?1049h\x1b[?25l\x1b[H";
+    this.#isOpen = true;
+    // Each line clears what was to its right, the end what was below: the screen is never empty in between.
+    this.#io.stdout(`${start}${shown.map((line) => `${cut(line, width)}\x1b[0m\x1b[K\n`).join("")}\x1b[J`);
+  }
+
+  close(): void {
+    if (this.#isOpen) this.#io.stdout("\x1b[?25h\x1b[?1049l");
+    this.#isOpen = false;
+  }
+}
+
+const ROWS_DEFAULT = 24;
 
 function styledLines(lines: readonly string[]): readonly string[] {
   let open: readonly number[] = [];

@@ -88,6 +88,8 @@ export interface LoadOutcome {
   readonly watch: WatchList;
   /** `state.directory` as far as it could be read, even when there are errors. */
   readonly stateDirectory: string | undefined;
+  /** `admin` likewise. */
+  readonly admin: FilledConfig["admin"] | undefined;
   /** On request, when there are no errors. Holds all files' texts, and cannot be sent to another thread. */
   readonly shown?: ShownConfig;
   /**
@@ -109,9 +111,10 @@ export async function loadConfig(
   const { reporter, sources } = reader;
   let config: ResolvedConfig | undefined;
   let stateDirectory: string | undefined;
+  let admin: LoadOutcome["admin"];
   let shown: ShownConfig | undefined;
   try {
-    ({ config, stateDirectory, shown } = await resolveAll(request, reader, loadPlugins, alive));
+    ({ config, stateDirectory, admin, shown } = await resolveAll(request, reader, loadPlugins, alive));
   } catch (thrown) {
     if (!(thrown instanceof ReadShortage)) throw thrown;
     reporter.reportFile("E0901", thrown.path, thrown.message, {
@@ -130,7 +133,7 @@ export async function loadConfig(
       secretFiles: sources.secretFiles(),
       directoryNames: sources.directoryNames(),
     },
-    stateDirectory,
+    ...{ stateDirectory, admin },
     ...(shown === undefined ? {} : { shown }),
     hash: sources.hash(),
     digest: sources.digest(),
@@ -140,6 +143,7 @@ export async function loadConfig(
 interface Resolved {
   readonly config: ResolvedConfig | undefined;
   readonly stateDirectory: string | undefined;
+  readonly admin: LoadOutcome["admin"];
   readonly shown: ShownConfig | undefined;
 }
 
@@ -154,6 +158,7 @@ async function resolveAll(
   const root = readAll(request, reader, alive);
   let config: ResolvedConfig | undefined;
   let stateDirectory: string | undefined;
+  let admin: LoadOutcome["admin"];
   let shown: ShownConfig | undefined;
   if (root !== undefined && hasKnownVersion(root, reader)) {
     const { isWhole } = reader.state;
@@ -163,6 +168,7 @@ async function resolveAll(
     alive();
     const filled = fillDefaults(root, schema, tree);
     stateDirectory = filled.state.directory;
+    admin = filled.admin;
     const modules = pluginModules(filled, reader);
     const skipsPlugins = request.plugins === "skip" && modules.length > 0;
     alive();
@@ -179,7 +185,7 @@ async function resolveAll(
       if (request.shows === true) shown = shownConfig(filled, tree);
     }
   }
-  return { config, stateDirectory, shown };
+  return { config, stateDirectory, admin, shown };
 }
 
 /** The plugins that a configuration names, whatever else is wrong with it. */

@@ -6,12 +6,23 @@ import type { ProjectConfig, ResolvedConfig } from "../config/model.ts";
 import { partsOf } from "../config/overrides.ts";
 import type { Diagnostic } from "../config/report/diagnostic.ts";
 import type { Override, SpendSum } from "../plugin/store.ts";
-import type { Overview } from "../surfaces/admin/v1/overview-schema.ts";
-import { shown } from "../surfaces/admin/v1/reload.ts";
+import { type Overview, overview } from "../surfaces/admin/v1/overview-schema.ts";
+import {
+  applied,
+  conflict,
+  type ReloadConflictBody,
+  type Reloaded,
+  rejected,
+  shown,
+} from "../surfaces/admin/v1/reload.ts";
 import type { Readiness } from "../surfaces/shared-routes.ts";
 import type { TrafficTotals, TrafficView } from "../telemetry/traffic.ts";
 import type { GatewayPlatform } from "./platform.ts";
 import type { LastFindings } from "./reloader.ts";
+
+/** For clients of the API. */
+export { type Overview, overview as overviewSchema, type ReloadConflictBody, type Reloaded };
+export const reloadSchemas = { 200: applied, 409: conflict, 422: rejected } as const;
 
 export const DIAGNOSTICS_MAX = 20;
 export const LISTED_MAX = 100;

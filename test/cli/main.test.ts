@@ -6,6 +6,7 @@ import { test } from "node:test";
 import type { CliIo } from "../../src/cli/command.ts";
 import { main } from "../../src/cli/main.ts";
 import { unsupportedNode } from "../../src/cli/node-version.ts";
+import { verifies } from "../spec/verifies.ts";
 
 async function run(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const out = { stdout: "", stderr: "" };
@@ -54,8 +55,28 @@ test("an unknown or missing subcommand or value is a usage error that lists what
   }
 });
 
+verifies(
+  "cli.overview",
+  "the overview lists every command in its group, aligned, within 80 columns",
+  async () => {
+    const { code, stdout } = await run("--help");
+    assert.equal(code, 0);
+    const lines = stdout.split("\n");
+    for (const line of lines) assert.ok(line.length <= 80, line);
+    const titles = ["Configuration", "Review", "Operate"].filter((title) => lines.includes(title));
+    assert.deepEqual([titles[0], titles.at(-1)], ["Configuration", "Operate"]);
+    const listed = lines.filter((line) => /^ {2}[a-z]+ {2,}\S/.test(line));
+    assert.equal(new Set(listed.map((line) => /^ {2}[a-z]+ +/.exec(line)?.[0].length)).size, 1, "aligned");
+    const source = readFileSync(new URL("../../src/cli/main.ts", import.meta.url), "utf8");
+    const [, table = ""] = /const COMMANDS[^{]*\{\n(.*?)\n\};/s.exec(source) ?? [];
+    const commands = [...table.matchAll(/^ {2}(\w+): async/gm)].map(([, name = ""]) => name);
+    assert.ok(commands.length >= 8);
+    assert.deepEqual(listed.map((line) => line.trim().split(" ")[0]).toSorted(), commands.toSorted());
+  },
+);
+
 test("the help of each command has usage, options, examples and exit codes", async () => {
-  for (const command of ["start", "validate", "token", "init", "state"]) {
+  for (const command of ["start", "validate", "token", "init", "state", "status", "reload"]) {
     const { stdout } = await run(command, "--help");
     for (const part of [
       `Usage: sluice ${command}`,

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import type { CliIo } from "../../src/cli/command.ts";
-import { columnsOf, printable, styleOf, table, visibleWidth, wrap } from "../../src/cli/terminal.ts";
+import { columnsOf, cut, printable, styleOf, table, visibleWidth, wrap } from "../../src/cli/terminal.ts";
 import { verifies } from "../spec/verifies.ts";
 
 function io(about: Partial<CliIo>): CliIo {
@@ -130,4 +130,13 @@ test("the last column of a table that is too wide is wrapped under itself", () =
     " key  a sentence that is longer than",
     "      the columns that are left",
   ]);
+});
+
+test("a line is cut to its visible width, with an ellipsis and without losing its colors' ends", () => {
+  assert.equal(cut("as it is", 8), "as it is");
+  assert.equal(cut("longer than that", 8), "longer …");
+  assert.equal(cut("日本語日本語", 6), "日本…");
+  const colored8 = cut(`${colored.red("red text")} and more`, 6);
+  assert.equal(colored8, "\x1b[31mred t…\x1b[39m");
+  assert.ok(visibleWidth(colored8) <= 6);
 });

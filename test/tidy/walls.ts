@@ -61,7 +61,7 @@ const WALLS: Readonly<Record<string, Wall>> = {
       ...["surfaces", "gateway"],
     ],
   },
-  cli: { values: [...PUBLIC, "config", "plan", "state", "gateway", "offline"] },
+  cli: { values: [...PUBLIC, "config", "net", "plan", "state", "gateway", "offline"] },
 };
 
 /** Each folder of surfaces/ is a surface, and imports no other one, except the folders of what several share. */

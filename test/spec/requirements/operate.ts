@@ -20,4 +20,20 @@ export const OPERATE = {
     "Edits between the request and the load of a reviewed reload make it 409, and no retry applies them later.",
   "admin.reload.outcome":
     "`POST /admin/v1/reload` answers with generation, hash, revision, errors, warnings and what needs a restart.",
+  "status.view":
+    "`sluice status` shows what needs attention first, then configuration, traffic, totals and overrides, and a last line.",
+  "status.exit":
+    "`sluice status` exits with 0 when the gateway is ready, and with 1 when it is not or gives no answer.",
+  "status.json": "`sluice status --output json` prints the body of `GET /admin/v1/overview`.",
+  "status.watch":
+    "`sluice status --watch` redraws a terminal and leaves it as it was, prints lines into a pipe, and ends on Ctrl-C.",
+  "operate.address":
+    "Commands for a running gateway take its address from `--url`, else from `admin` of the configuration, valid or not.",
+  "operate.errors":
+    "A refused connection, a missing or wrong token and a wrong listener are each told with what to do about it.",
+  "reload.command":
+    "`sluice reload` prints what is in use afterwards, or the errors of a rejected configuration, and exits with 1.",
+  "reload.command.plan":
+    "`sluice reload --plan FILE` has only the change of that plan applied, and says which configuration differs.",
+  "cli.overview": "`sluice` lists every command in its group, aligned.",
 } as const;

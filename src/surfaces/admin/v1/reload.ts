@@ -31,17 +31,17 @@ const shared = {
   warnings: list("Warnings.", diagnostic),
 };
 
-const applied = object("The configuration is in use.", {
+export const applied = object("The configuration is in use.", {
   ok: { const: true, description: "Always true." },
   ...shared,
 });
 
-const rejected = object("The configuration is invalid; the one before it stays in use.", {
+export const rejected = object("The configuration is invalid; the one before it stays in use.", {
   ok: { const: false, description: "Always false." },
   ...shared,
 });
 
-const conflict = object("Another configuration than the reviewed one. Nothing was applied.", {
+export const conflict = object("Another configuration than the reviewed one. Nothing was applied.", {
   ok: { const: false, description: "Always false." },
   error: text("Which one differs, and how."),
   side: choice(
@@ -72,19 +72,23 @@ export const postReload: ApiRoute = {
   },
 };
 
-type Conflict = ValueOf<typeof conflict>;
+export type Reloaded = ValueOf<typeof applied> | ValueOf<typeof rejected>;
+export type ReloadConflictBody = ValueOf<typeof conflict>;
 
-function answerOf(outcome: Reload, expected: Readonly<Record<Conflict["side"], string>>): ApiAnswer {
+function answerOf(
+  outcome: Reload,
+  expected: Readonly<Record<ReloadConflictBody["side"], string>>,
+): ApiAnswer {
   if (outcome.conflict !== undefined) {
     const { side, found } = outcome.conflict;
     const refusal = reject("config_not_reviewed", {
       ...{ side, hash: found.hash, expected: expected[side] },
     });
-    const content: Conflict = { ok: false, error: refusal.message, side, found };
+    const content: ReloadConflictBody = { ok: false, error: refusal.message, side, found };
     return { refusal, content };
   }
   const { ok, changed, generation, inUse, needsRestart, errors, warnings } = outcome;
-  const content: ValueOf<typeof applied> | ValueOf<typeof rejected> = {
+  const content: Reloaded = {
     ...{ ok, changed, generation, config_hash: inUse.hash, revision: inUse.revision },
     ...{ needs_restart: needsRestart, errors: errors.map(shown), warnings: warnings.map(shown) },
   };
