@@ -12,6 +12,7 @@ import { Registry } from "../src/plugins-host/registry.ts";
 import { RPC_ERROR_CODES } from "../src/surfaces/jsonrpc/jsonrpc.ts";
 import { behaviorPage } from "./behavior-page.ts";
 import { metricsPage } from "./metrics-page.ts";
+import { planRulesPage } from "./plan-rules-page.ts";
 import { pluginPages } from "./plugin-pages.ts";
 import { routesPage } from "./routes-page.ts";
 import { cell, keyRows, keyTable } from "./schema-table.ts";
@@ -26,6 +27,7 @@ export function pages(): ReadonlyMap<string, string> {
     ["docs/metrics.md", metricsPage(WRITTEN)],
     ["docs/routes.md", routesPage(WRITTEN)],
     ["docs/behavior.md", behaviorPage(WRITTEN)],
+    ["docs/plan-rules.md", planRulesPage(WRITTEN)],
     ...pluginPages(),
   ]);
 }

@@ -11,6 +11,7 @@ const RUNS_MAX = 100_000;
 /** Noon on a day in the middle of a month: far from every edge that a test does not ask for. */
 const DEFAULT_START_MS = Date.UTC(2026, 4, 15, 12);
 
+/** A clock that stands still until a test turns it. @since 0.1.0 */
 export interface VirtualClock extends Clock {
   /**
    * Moves time on by `ms` (at least 0) and runs every timer due by then, by due time, equal ones in the order they
@@ -29,7 +30,10 @@ interface Pending {
   readonly run: () => void;
 }
 
-/** `startMs`: Unix milliseconds to begin at, default noon UTC of 15 May 2026. `monotonicMs` begins at 0. */
+/**
+ * `startMs`: Unix milliseconds to begin at, default noon UTC of 15 May 2026. `monotonicMs` begins at 0.
+ * @since 0.1.0
+ */
 export function virtualClock(startMs: number = DEFAULT_START_MS): VirtualClock {
   let elapsedMs = 0;
   let steppedMs = 0;

@@ -16,6 +16,13 @@ const COMMANDS: Readonly<Record<string, LoadCommand>> = {
     ]);
     return validateCommand(pluginLoader);
   },
+  plan: async () => {
+    const [{ planCommand }, { pluginLoader }] = await Promise.all([
+      import("./plan/plan.ts"),
+      import("../gateway/load.ts"),
+    ]);
+    return planCommand({ loadPlugins: pluginLoader, nowMs: Date.now });
+  },
   schema: async () => {
     const [{ schemaCommand }, { pluginLoader }] = await Promise.all([
       import("./schema.ts"),

@@ -3,10 +3,10 @@
  * the configuration but what is computed here.
  */
 import type { EndpointConfig, ProjectConfig, ResolvedConfig } from "../config/model.ts";
+import { innerTariffsOf, listTariffsOf, tariffsOf } from "../config/price-schedules.ts";
 import type { StagePlugin } from "../plugin/contract.ts";
 import type { CompileContext } from "./context.ts";
 import { outputLimit } from "./output-limit.ts";
-import { innerTariffsOf, listTariffsOf, tariffsOf } from "./prices.ts";
 import { type TargetEntry, targetsOf } from "./targets.ts";
 
 export function authenticateOptions(config: ResolvedConfig): object {

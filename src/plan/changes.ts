@@ -62,7 +62,8 @@ function movedFrom(
   return kept.has(old) ? undefined : before.get(old);
 }
 
-function fieldChanges(
+/** Of an object that both sides have. */
+export function fieldChanges(
   { old, from }: { readonly old: ConfigObject; readonly from: Side },
   { after, to }: { readonly after: ConfigObject; readonly to: Side },
 ): readonly FieldChange[] {

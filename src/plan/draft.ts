@@ -9,7 +9,6 @@ import type { Risk, RuleId } from "./rules.ts";
 export interface Sides {
   readonly from: PreparedSide;
   readonly to: PreparedSide;
-  readonly tokensOf: (object: ObjectRef) => CallTokens | undefined;
 }
 
 export interface Draft extends Finding {
@@ -41,10 +40,4 @@ export interface PlanChange {
   readonly message: string;
   /** Other objects that it is felt in, for a change that is a cause. */
   readonly reaches: readonly ObjectRef[];
-}
-
-/** Tokens of one call. */
-export interface CallTokens {
-  readonly input: number;
-  readonly output: number;
 }

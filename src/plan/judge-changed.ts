@@ -56,11 +56,7 @@ export function isIdle(object: ConfigObject, side: PreparedSide): boolean {
 }
 
 /** Those that it is felt in, on either side. */
-function usersOf(
-  before: ConfigObject,
-  after: ConfigObject,
-  { from, to }: Omit<Sides, "tokensOf">,
-): readonly ObjectRef[] {
+function usersOf(before: ConfigObject, after: ConfigObject, { from, to }: Sides): readonly ObjectRef[] {
   const all = [...(to.users.get(after.identity) ?? []), ...(from.users.get(before.identity) ?? [])];
   const known = new Set<string>();
   return all.filter((ref) => {

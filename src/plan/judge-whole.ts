@@ -3,6 +3,7 @@ import type { Draft, Sides } from "./draft.ts";
 import { newHostText } from "./fields/address.ts";
 import { hostsOf } from "./hosts.ts";
 import { isIdle } from "./judge-changed.ts";
+import { priceDirection } from "./money.ts";
 import type { ConfigObject, ObjectKind, ObjectRef } from "./objects.ts";
 import { isActive, isCalled } from "./prepared-side.ts";
 import type { Risk, RuleId } from "./rules.ts";
@@ -31,6 +32,7 @@ export const nameText = ({ kind, name }: ObjectRef): string => `${KIND_NAMES[kin
 
 export function addedFindings(object: ConfigObject, sides: Sides): readonly Draft[] {
   const { ref } = object;
+  if (ref.kind === "price" && !isIdle(object, sides.to)) return priceFindings(object, "add", sides);
   const isToken = ref.kind === "token" || ref.kind === "control_token";
   const idle = isIdle(object, sides.to);
   const rule: RuleId = isToken && !idle ? "P202" : ref.kind === "plugin" ? "P401" : "P502";
@@ -78,6 +80,7 @@ export function removedFindings(object: ConfigObject, sides: Sides): readonly Dr
   // One that went with its project is told by the project.
   if (ref.kind !== "project" && projectUuid !== null && !sides.to.byIdentity.has(`project/${projectUuid}`))
     return [];
+  if (ref.kind === "price" && !isIdle(object, sides.from)) return priceFindings(object, "remove", sides);
   const [rule, effect, whenIdle] = REMOVED[ref.kind] ?? ["P501", "it was not in use", "P501"];
   const callers = ref.kind === "project" ? activeCalls(projectUuid, sides) : [];
   const idle = ref.kind === "project" ? callers.length === 0 : isIdle(object, sides.from);
@@ -85,6 +88,29 @@ export function removedFindings(object: ConfigObject, sides: Sides): readonly Dr
   const message = `${nameText(ref)} is removed: ${text}.`;
   const found = draft(object, "remove", idle ? { rule: whenIdle, message, risk: "safe" } : { rule, message });
   return [{ ...found, reaches: callers }];
+}
+
+/** Against the price that holds where the configuration has none. */
+function priceFindings(
+  object: ConfigObject,
+  action: "add" | "remove",
+  { from, to }: Sides,
+): readonly Draft[] {
+  const { ref, value, identity } = object;
+  const model = { provider: String(value["provider"]), model: String(value["model"]) };
+  const { stricter, weaker } = priceDirection(from, to, model);
+  const reaches = (action === "add" ? to : from).users.get(identity) ?? [];
+  const told = (rule: RuleId, effect: string): Draft => {
+    const message = `${nameText(ref)} is ${action === "add" ? "added" : "removed"}: ${effect}.`;
+    return { ...draft(object, action, { rule, message }), reaches };
+  };
+  const findings = [
+    ...(stricter ? [told("P401", "calls count for more, and budgets end sooner")] : []),
+    ...(weaker ? [told("P301", "calls count for less, and budgets last longer")] : []),
+  ];
+  return findings.length > 0
+    ? findings
+    : [told(action === "add" ? "P502" : "P501", "it is the price that held before")];
 }
 
 function activeCalls(projectUuid: string | null, { from }: Sides): readonly ObjectRef[] {

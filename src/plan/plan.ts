@@ -2,16 +2,22 @@
  * What a deploy would do: every difference between two configurations under the rule that it falls under, with its risk,
  * its place and one sentence. Reads data and decides; what may be accepted, and how it looks, is the caller's.
  */
+
+import { provider } from "../config/schema/gateway.ts";
+import type { JsonMap } from "../config/shown.ts";
+import { fill } from "../plugin/schema-defaults.ts";
+import type { CallTokens } from "./call-tokens.ts";
 import { sharedCauses } from "./causes.ts";
-import { changesBetween } from "./changes.ts";
-import type { CallTokens, PlanChange } from "./draft.ts";
+import { changesBetween, fieldChanges, type ObjectChange } from "./changes.ts";
+import type { Draft, PlanChange, Sides } from "./draft.ts";
 import { changedFindings } from "./judge-changed.ts";
 import { addedFindings, removedFindings } from "./judge-whole.ts";
-import type { ObjectRef } from "./objects.ts";
+import type { ConfigObject, ObjectRef } from "./objects.ts";
 import { type FindPlugin, prepareSide } from "./prepared-side.ts";
 import type { Side } from "./side.ts";
 
-export type { CallTokens, PlanChange } from "./draft.ts";
+export type { CallTokens } from "./call-tokens.ts";
+export type { PlanChange } from "./draft.ts";
 
 export interface JudgeOptions {
   /** Facts of plugins, such as a registry of the built-in ones has them. */
@@ -24,17 +30,30 @@ export interface JudgeOptions {
 
 /** In the order of the configuration. Equal sides have none. */
 export function judge(from: Side, to: Side, options: JudgeOptions): readonly PlanChange[] {
-  const sides = {
-    from: prepareSide(from, options.findPlugin, options.nowMs),
-    to: prepareSide(to, options.findPlugin, options.nowMs),
-    tokensOf: options.tokensOf ?? (() => undefined),
-  };
-  const drafts = changesBetween(from, to).flatMap((change) => {
-    const { before, after } = change;
-    if (before !== undefined && after !== undefined)
-      return changedFindings({ ...change, before, after }, sides);
-    if (after !== undefined) return addedFindings(after, sides);
-    return before === undefined ? [] : removedFindings(before, sides);
-  });
+  const facts = { ...options, tokensOf: options.tokensOf ?? (() => undefined) };
+  const sides = { from: prepareSide(from, facts), to: prepareSide(to, facts) };
+  const drafts = changesBetween(from, to).flatMap((change) => findingsOf(change, sides));
   return sharedCauses(drafts, sides);
 }
+
+function findingsOf(change: ObjectChange, sides: Sides): readonly Draft[] {
+  const { before, after, ref } = change;
+  if (before !== undefined && after !== undefined)
+    return changedFindings({ ...change, before, after }, sides);
+  const object = after ?? before;
+  if (object === undefined) return [];
+  if (ref.kind === "provider") return providerFindings(change, object, sides);
+  return after === undefined ? removedFindings(object, sides) : addedFindings(object, sides);
+}
+
+/** A provider that a side does not name has the defaults there. */
+function providerFindings(change: ObjectChange, object: ConfigObject, sides: Sides): readonly Draft[] {
+  const unnamed = { ...object, value: PROVIDER_DEFAULTS };
+  const [before, after] = change.after === undefined ? [object, unnamed] : [unnamed, object];
+  const fields = fieldChanges({ old: before, from: sides.from.side }, { after, to: sides.to.side });
+  if (fields.length > 0) return changedFindings({ ...change, before, after, fields }, sides);
+  return change.after === undefined ? removedFindings(object, sides) : addedFindings(object, sides);
+}
+
+// What the schema makes of an empty map is a map of its defaults.
+const PROVIDER_DEFAULTS = fill(provider, {}) as JsonMap;

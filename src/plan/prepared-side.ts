@@ -2,8 +2,11 @@
  * One side of a plan with what rules ask about it: its objects, who uses which of them, and the hosts that it talks to.
  */
 
+import type { ResolvedConfig } from "../config/model.ts";
+import { configuredPriceName } from "../config/price-schedules.ts";
 import { asJsonMap } from "../config/shown.ts";
 import type { JsonValue } from "../plugin/chat.ts";
+import type { CallTokens } from "./call-tokens.ts";
 import { holdsReference } from "./directions/direction.ts";
 import { type FindPlugin, hostsOf } from "./hosts.ts";
 import { type ConfigObject, type ObjectRef, objectsOf } from "./objects.ts";
@@ -21,14 +24,19 @@ export interface PreparedSide {
   /** Of everything that the configuration names. */
   readonly hosts: ReadonlySet<string>;
   readonly nowMs: number;
+  /** Measured tokens of an endpoint's calls; undefined: nobody has measured any. */
+  readonly tokensOf: (object: ObjectRef) => CallTokens | undefined;
 }
 
-export function prepareSide(side: Side, findPlugin: FindPlugin, nowMs: number): PreparedSide {
+type Facts = Pick<PreparedSide, "findPlugin" | "nowMs" | "tokensOf">;
+
+export function prepareSide(side: Side, { findPlugin, nowMs, tokensOf }: Facts): PreparedSide {
   const objects = objectsOf(side);
   const byIdentity = new Map(objects.map((object) => [object.identity, object]));
-  const users = usersOf(objects);
-  const prepared = { side, objects, byIdentity, findPlugin, users, hosts: new Set<string>(), nowMs };
-  for (const object of objects) for (const { host } of hostsOf(object, prepared)) prepared.hosts.add(host);
+  const users = usersOf(objects, byIdentity, side.config);
+  const hosts = new Set<string>();
+  const prepared = { side, objects, byIdentity, findPlugin, users, hosts, nowMs, tokensOf };
+  for (const object of objects) for (const { host } of hostsOf(object, prepared)) hosts.add(host);
   return prepared;
 }
 
@@ -70,8 +78,11 @@ export function targetsOf(
   });
 }
 
-function usersOf(objects: readonly ConfigObject[]): ReadonlyMap<string, readonly ObjectRef[]> {
-  const byIdentity = new Map(objects.map((object) => [object.identity, object]));
+function usersOf(
+  objects: readonly ConfigObject[],
+  byIdentity: ReadonlyMap<string, ConfigObject>,
+  config: ResolvedConfig,
+): ReadonlyMap<string, readonly ObjectRef[]> {
   const users = new Map<string, ObjectRef[]>();
   const add = (identity: string, user: ConfigObject): void => {
     const refs = users.get(identity);
@@ -84,7 +95,10 @@ function usersOf(objects: readonly ConfigObject[]): ReadonlyMap<string, readonly
     const { provider_template: template, oauth_connection: connection } = value;
     if (typeof template === "string") add(`${projectUuid}/template/${template}`, object);
     if (typeof connection === "string") add(`${projectUuid}/oauth_connection/${connection}`, object);
-    for (const { provider, credential } of targetsOf(object, byIdentity)) {
+    for (const target of targetsOf(object, byIdentity)) {
+      const { provider, credential } = target;
+      const priced = configuredPriceName(config, target);
+      if (priced !== undefined) add(`price/${provider}/${priced}`, object);
       add(`${projectUuid}/credential/${credential}`, object);
       add(`provider/${provider}`, object);
     }

@@ -4,7 +4,7 @@ const BEARER = /^Bearer +(\S+)$/i;
 
 /**
  * The token of an `Authorization` header; undefined when there is none, or another scheme.
- * @since 0.2
+ * @since 0.2.0
  */
 export function bearerToken(authorization: unknown): string | undefined {
   return typeof authorization === "string" ? BEARER.exec(authorization)?.[1] : undefined;

@@ -3,7 +3,7 @@
  * their wire formats; hooks and guardrails see nothing else.
  */
 
-/** A JSON Schema, draft 2020-12 or draft-07. */
+/** A JSON Schema, draft 2020-12 or draft-07. @since 0.1.0 */
 export type JsonSchema = boolean | { readonly [keyword: string]: unknown };
 
 /** What JSON can say. */
@@ -18,7 +18,10 @@ export type JsonValue =
 /** `tool`: the result of a tool call. */
 export type Role = "system" | "user" | "assistant" | "tool";
 
-/** One message of a conversation. Immutable: a hook that changes one puts a new one in its place. */
+/**
+ * One message of a conversation. Immutable: a hook that changes one puts a new one in its place.
+ * @since 0.1.0
+ */
 export interface Message {
   readonly role: Role;
   readonly content: Content;
@@ -30,12 +33,13 @@ export interface Message {
   readonly extra?: JsonObject;
 }
 
-/** Members of a JSON object; those that are undefined are left out. */
+/** Members of a JSON object; those that are undefined are left out. @since 0.2.0 */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A text, or parts in their order. `contentText` and `contentLength` read either. */
+/** A text, or parts in their order. `contentText` and `contentLength` read either. @since 0.1.0 */
 export type Content = string | readonly ContentPart[];
 
+/** A part of a message. @since 0.1.0 */
 export type ContentPart = TextPart | ImagePart | AudioPart | FilePart;
 
 interface Part {
@@ -43,6 +47,7 @@ interface Part {
   readonly extra?: JsonObject;
 }
 
+/** Text. @since 0.1.0 */
 export interface TextPart extends Part {
   readonly type: "text";
   readonly text: string;
@@ -50,6 +55,7 @@ export interface TextPart extends Part {
   readonly refusal?: true;
 }
 
+/** An image, by address or as a data URL. @since 0.1.0 */
 export interface ImagePart extends Part {
   readonly type: "image";
   /** `https:`, or `data:<media type>;base64,…`. */
@@ -58,7 +64,7 @@ export interface ImagePart extends Part {
   readonly detail?: "auto" | "low" | "high";
 }
 
-/** Only for providers that say they take it, see `unsupported`. */
+/** Only for providers that say they take it, see `unsupported`. @since 0.1.0 */
 export interface AudioPart extends Part {
   readonly type: "audio";
   readonly base64: string;
@@ -66,7 +72,10 @@ export interface AudioPart extends Part {
   readonly format: string;
 }
 
-/** A document: its bytes, or the id that a provider gave it. Only for providers that say they take it. */
+/**
+ * A document: its bytes, or the id that a provider gave it. Only for providers that say they take it.
+ * @since 0.1.0
+ */
 export interface FilePart extends Part {
   readonly type: "file";
   readonly name?: string;
@@ -75,7 +84,7 @@ export interface FilePart extends Part {
   readonly id?: string;
 }
 
-/** A call of a tool that a model asks for. */
+/** A call of a tool that a model asks for. @since 0.1.0 */
 export interface ToolCall {
   /** Unique in its conversation; the gateway makes one where a provider has none. */
   readonly id: string;
@@ -84,7 +93,7 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
-/** A part of a tool call, as a stream brings it: the first of an index has id and name. */
+/** A part of a tool call, as a stream brings it: the first of an index has id and name. @since 0.1.0 */
 export interface ToolCallDelta {
   /** 0 for the first call of the answer, then 1, 2 …, whatever the provider counts. */
   readonly index: number;
@@ -94,24 +103,27 @@ export interface ToolCallDelta {
   readonly arguments: string;
 }
 
-/** A function that a model may ask for. */
+/** A function that a model may ask for. @since 0.1.0 */
 export interface Tool {
   readonly name: string;
   readonly description?: string;
   /** Schema of the arguments; absent: none. */
   readonly parameters?: JsonSchema;
   readonly strict?: boolean;
-  /** Hints of the caller beside it, such as `cache_control`. @since 0.2 */
+  /** Hints of the caller beside it, such as `cache_control`. @since 0.2.0 */
   readonly extra?: JsonObject;
 }
 
-/** Whether a model may, must or must not call a tool, or must call one by name. */
+/** Whether a model may, must or must not call a tool, or must call one by name. @since 0.1.0 */
 export type ToolChoice = "auto" | "none" | "required" | { readonly name: string };
 
-/** Why an answer ended. `error`: filtered, refused, malformed; the provider's own word goes beside it. */
+/**
+ * Why an answer ended. `error`: filtered, refused, malformed; the provider's own word goes beside it.
+ * @since 0.1.0
+ */
 export type FinishReason = "stop" | "length" | "tool_calls" | "error";
 
-/** Tokens of a model that a provider asked within an answer. @since 0.2 */
+/** Tokens of a model that a provider asked within an answer. @since 0.2.0 */
 export interface ModelUsage
   extends Pick<
     Usage,
@@ -126,7 +138,7 @@ export interface ModelUsage
   readonly model: string;
 }
 
-/** Tokens of one call. All integers, at least 0. */
+/** Tokens of one call. All integers, at least 0. @since 0.1.0 */
 export interface Usage {
   readonly promptTokens: number;
   readonly completionTokens: number;
@@ -135,25 +147,25 @@ export interface Usage {
   readonly cachedPromptTokens?: number;
   /** The part of promptTokens that the provider wrote into its cache, where that has a price. Default 0. */
   readonly cacheWriteTokens?: number;
-  /** The part of cacheWriteTokens that is kept for an hour, where that has a price of its own. Default 0. @since 0.2 */
+  /** The part of cacheWriteTokens that is kept for an hour, where that has a price of its own. Default 0. @since 0.2.0 */
   readonly cacheWrite1hTokens?: number;
   /** The part of completionTokens that nobody sees: the model's reasoning. Default 0. */
   readonly reasoningTokens?: number;
-  /** Web searches that the provider ran for the answer and charges for. Default 0. @since 0.2 */
+  /** Web searches that the provider ran for the answer and charges for. Default 0. @since 0.2.0 */
   readonly webSearches?: number;
-  /** The processing tier that the provider served the call with, e.g. `flex`. Absent: not reported. @since 0.2 */
+  /** The processing tier that the provider served the call with, e.g. `flex`. Absent: not reported. @since 0.2.0 */
   readonly serviceTier?: string;
-  /** Where the provider processed the call, if that has a price, e.g. `us`. Absent: not reported. @since 0.2 */
+  /** Where the provider processed the call, if that has a price, e.g. `us`. Absent: not reported. @since 0.2.0 */
   readonly inferenceGeo?: string;
-  /** Tokens of other models that the provider asked for the answer and charges for beside those above. @since 0.2 */
+  /** Tokens of other models that the provider asked for the answer and charges for beside those above. @since 0.2.0 */
   readonly otherModels?: readonly ModelUsage[];
-  /** What the provider charges for, where it charges for other tokens than it counts above. @since 0.2 */
+  /** What the provider charges for, where it charges for other tokens than it counts above. @since 0.2.0 */
   readonly billed?: { readonly promptTokens: number; readonly completionTokens: number };
   /** True when it was not reported, or not usably, and was estimated from the text. */
   readonly estimated?: boolean;
 }
 
-/** One whole answer. */
+/** One whole answer. @since 0.1.0 */
 export interface ChatResult {
   /** The provider's id of the answer; the gateway makes one where the provider has none. */
   readonly id: string;
@@ -184,6 +196,7 @@ export type Alternative = Pick<ChatResult, "content" | "toolCalls" | "finishReas
 /**
  * An answer in OpenAI's own shape as it came, and what was read of it: it is shown where hooks left that as it was. A
  * hook that changes an answer need not know of it.
+ * @since 0.2.0
  */
 export interface NativeAnswer {
   readonly json: JsonObject;
@@ -195,6 +208,7 @@ export interface NativeAnswer {
 /**
  * One event of a streamed answer. A hook that changes the text returns a new chunk without `raw`: the gateway then
  * writes it itself; a chunk that still has `raw` goes out as the provider's own bytes.
+ * @since 0.1.0
  */
 export interface ChatChunk {
   /** Text added by this event; "" when it carries none. */
@@ -214,12 +228,12 @@ export interface ChatChunk {
   readonly nativeOnly?: true;
 }
 
-/** A chunk of nothing but text, as a hook would return it. */
+/** A chunk of nothing but text, as a hook would return it. @since 0.1.0 */
 export function textChunk(text: string): ChatChunk {
   return eventChunk(text, undefined);
 }
 
-/** A chunk of text with the provider's own OpenAI-shaped event, if it may be passed on. */
+/** A chunk of text with the provider's own OpenAI-shaped event, if it may be passed on. @since 0.1.0 */
 export function eventChunk(text: string, native: string | undefined): ChatChunk {
   return {
     text,
@@ -231,7 +245,10 @@ export function eventChunk(text: string, native: string | undefined): ChatChunk 
   };
 }
 
-/** What a provider is asked for. Settings that are undefined are not sent, so that the provider's default holds. */
+/**
+ * What a provider is asked for. Settings that are undefined are not sent, so that the provider's default holds.
+ * @since 0.1.0
+ */
 export interface ProviderRequest {
   readonly model: string;
   readonly messages: readonly Message[];
@@ -249,6 +266,7 @@ export interface ProviderRequest {
 /**
  * What one call may ask for beside the endpoint's settings. What is undefined is not sent. A provider says by
  * `unsupported` what it has no word for; asked for that, another target is asked or the call refused.
+ * @since 0.1.0
  */
 export interface CallOptions {
   /** In place of the endpoint's. */

@@ -1,7 +1,7 @@
 /** Reads the content of messages, whichever of its two shapes it has: a text, or parts. */
 import type { Content, Message } from "./chat.ts";
 
-/** All text of it, parts one after the other; images have none. */
+/** All text of it, parts one after the other; images have none. @since 0.1.0 */
 export function contentText(content: Content): string {
   if (typeof content === "string") return content;
   let text = "";
@@ -9,7 +9,7 @@ export function contentText(content: Content): string {
   return text;
 }
 
-/** UTF-16 code units of all its text. */
+/** UTF-16 code units of all its text. @since 0.1.0 */
 export function contentLength(content: Content): number {
   if (typeof content === "string") return content.length;
   let length = 0;
@@ -17,7 +17,10 @@ export function contentLength(content: Content): number {
   return length;
 }
 
-/** UTF-16 code units of all text of all messages, calls of tools too: what limits, budgets and estimates count. */
+/**
+ * UTF-16 code units of all text of all messages, calls of tools too: what limits, budgets and estimates count.
+ * @since 0.2.0
+ */
 export function countCharacters(messages: readonly Message[]): number {
   let sum = 0;
   for (const { content, toolCalls } of messages) {
@@ -32,14 +35,14 @@ const DATA_SCHEME = "data:";
 /** A media type with parameters; anything longer is not one. */
 const DATA_HEAD_CHARACTERS_MAX = 1000;
 
-/** A `data:` URL with content in base64. @since 0.2 */
+/** A `data:` URL with content in base64. @since 0.2.0 */
 export interface Base64Url {
   /** In the sender's spelling, without parameters; "" when the URL names none. */
   readonly mediaType: string;
   readonly base64: string;
 }
 
-/** The parts of a `data:` URL in base64; undefined for any other URL. Looks at nothing behind the first comma. @since 0.2 */
+/** The parts of a `data:` URL in base64; undefined for any other URL. Looks at nothing behind the first comma. @since 0.2.0 */
 export function readBase64Url(url: string): Base64Url | undefined {
   if (url.slice(0, DATA_SCHEME.length).toLowerCase() !== DATA_SCHEME) return undefined;
   const comma = url.indexOf(",");

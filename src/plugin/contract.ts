@@ -11,7 +11,7 @@ import type { MaybePromise } from "./maybe-promise.ts";
 import type { Provider, SettingConstraint, WireFormat } from "./provider.ts";
 import type { StateStore } from "./store.ts";
 
-/** The ordered chain. A request walks down it, an answer walks back up. */
+/** The ordered chain. A request walks down it, an answer walks back up. @since 0.1.0 */
 export const STAGES = [
   "authenticate",
   "limit",
@@ -26,7 +26,7 @@ export const STAGES = [
 
 export type Stage = (typeof STAGES)[number];
 
-/** undefined: go on. GatewayError: refuse. ChatResult: answer without asking a provider. */
+/** undefined: go on. GatewayError: refuse. ChatResult: answer without asking a provider. @since 0.1.0 */
 export type Outcome = undefined | GatewayError | ChatResult;
 
 /** What every plugin has. */
@@ -62,7 +62,10 @@ export interface StagePlugin<C = unknown> extends PluginBase {
   setup(config: C, host: Host): MaybePromise<Hooks>;
 }
 
-/** What a stage does. All optional: presence is registration. Request hooks run down the chain, the others up it. */
+/**
+ * What a stage does. All optional: presence is registration. Request hooks run down the chain, the others up it.
+ * @since 0.1.0
+ */
 export interface Hooks {
   /** Before the provider is asked. In stage authenticate the body has not been read yet. */
   request?(x: Exchange): MaybePromise<Outcome>;
@@ -89,7 +92,7 @@ export interface Hooks {
   close?(): MaybePromise<void>;
 }
 
-/** Per-stream state of one hook. */
+/** Per-stream state of one hook. @since 0.1.0 */
 export interface ChunkHook {
   /** Return the chunk, another one, null to hold it back, or a refusal that ends the stream. */
   chunk(c: ChatChunk): MaybePromise<ChatChunk | GatewayError | null>;
@@ -97,10 +100,10 @@ export interface ChunkHook {
   end?(): MaybePromise<ChatChunk | GatewayError | null>;
 }
 
-/** What stage `call` returns: a whole answer, a stream that has begun, or a refusal. */
+/** What stage `call` returns: a whole answer, a stream that has begun, or a refusal. @since 0.1.0 */
 export type Answer = ChatResult | AnswerStream | GatewayError;
 
-/** A streamed answer whose first content has come. */
+/** A streamed answer whose first content has come. @experimental @since 0.1.0 */
 export interface AnswerStream {
   readonly kind: "stream";
   readonly id: string;
@@ -116,7 +119,11 @@ export interface AnswerStream {
   cancel(): void;
 }
 
-/** Where the events of a streamed answer go. Exactly one of `end` and `fail` comes, last. */
+/**
+ * Where the events of a streamed answer go. Exactly one of `end` and `fail` comes, last.
+ * @experimental
+ * @since 0.1.0
+ */
 export interface ChunkSink {
   /** All events of one network read, in order: written to the client in one piece. */
   batch(chunks: readonly ChatChunk[]): void;
@@ -125,7 +132,10 @@ export interface ChunkSink {
   fail(failure: GatewayError): void;
 }
 
-/** One entry of the ordered list of models to try: the primary first, then the failover entries. */
+/**
+ * One entry of the ordered list of models to try: the primary first, then the failover entries.
+ * @since 0.1.0
+ */
 export interface Target {
   /** Key of the provider, e.g. `openai`. */
   readonly provider: string;
@@ -142,7 +152,7 @@ export interface Target {
   readonly settings: Omit<ProviderRequest, "messages" | "options">;
   /** Brings what a call wants in their place to what the model takes; absent: it takes everything. */
   fit?(wanted: Target["settings"]): Target["settings"];
-  /** The most tokens that the model writes in one answer; undefined: not known. @since 0.2 */
+  /** The most tokens that the model writes in one answer; undefined: not known. @since 0.2.0 */
   readonly outputTokensMax?: number | undefined;
 }
 
@@ -159,7 +169,7 @@ export interface ProviderPlugin<C = unknown> extends PluginBase {
   readonly constraints?: readonly SettingConstraint[] | ((config: C) => readonly SettingConstraint[]);
   /**
    * The limit that it sends for a model whose maximum is not known, where neither the configuration nor the call sets
-   * one: for vendors that require a limit. Budgets reserve as much. Default: it sends none. @since 0.2
+   * one: for vendors that require a limit. Budgets reserve as much. Default: it sends none. @since 0.2.0
    */
   readonly outputTokensDefault?: number;
   /**
@@ -176,7 +186,7 @@ export interface GuardrailPlugin<C = unknown> extends PluginBase {
   buffersStream?(config: C): boolean;
   /** What the schema cannot say of options that it accepts. Asked at load, before `setup`. Default: nothing. */
   validateOptions?(config: C, use: GuardrailPlacement): readonly OptionError[];
-  /** Which way its options change what it catches. Default: not known. @since 0.2 */
+  /** Which way its options change what it catches. Default: not known. @since 0.2.0 */
   readonly strength?: GuardrailStrength;
   setup(config: C, host: Host): MaybePromise<Guardrail>;
 }
@@ -191,7 +201,7 @@ export interface GuardrailPlacement {
  * stricter. `more`: a larger number, `true`, or a list or map that gains entries, is stricter. `less`: the opposite.
  * `neutral`: the option decides nothing about what is caught. A list: the values, weakest first. A function: compares two
  * values (undefined: absent and without a default); it is pure and does not throw.
- * @since 0.2
+ * @since 0.2.0
  */
 export type OptionStrength =
   | "more"
@@ -203,7 +213,7 @@ export type OptionStrength =
 /**
  * By option of the plugin's schema; the direction of one that is absent is unknown, and counts as stricter and as weaker.
  * Where the values of a listed option include `mask`, a guardrail with that value masks; all others block.
- * @since 0.2
+ * @since 0.2.0
  */
 export type GuardrailStrength = Readonly<Record<string, OptionStrength>>;
 
@@ -216,6 +226,7 @@ export interface OptionError {
   readonly help?: string;
 }
 
+/** What `setup` of a guardrail returns. @since 0.1.0 */
 export interface Guardrail {
   /** Says what to do with one text. Sync or async; an async one is bounded by `timeout_ms`. */
   judge(text: string, about: TextContext): MaybePromise<Verdict>;
@@ -248,7 +259,7 @@ export interface Guardrail {
   close?(): MaybePromise<void>;
 }
 
-/** What is known about a judged text beside the text. */
+/** What is known about a judged text beside the text. @since 0.2.0 */
 export interface TextContext {
   readonly side: "input" | "output";
   readonly role: Role;
@@ -262,7 +273,7 @@ export interface TextContext {
   readonly exchange: Exchange;
 }
 
-/** undefined: pass. */
+/** undefined: pass. @since 0.1.0 */
 export type Verdict = undefined | Block | Replace;
 
 export interface Block {
@@ -273,12 +284,12 @@ export interface Block {
   readonly reason: string;
   /**
    * What it was refused for: ascending, not overlapping, in code units of the judged text. For `sluice explain` and
-   * traces; nothing is replaced. Default: the guardrail does not say. @since 0.2
+   * traces; nothing is replaced. Default: the guardrail does not say. @since 0.2.0
    */
   readonly spans?: readonly Span[];
 }
 
-/** A piece of a text: from `start` up to, not including, `end`, in UTF-16 code units. @since 0.2 */
+/** A piece of a text: from `start` up to, not including, `end`, in UTF-16 code units. @since 0.2.0 */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -297,6 +308,7 @@ export interface Replace {
   readonly reason: string;
 }
 
+/** One span of a text and what replaces it, in UTF-16 code units. @since 0.1.0 */
 export interface Edit {
   readonly start: number;
   readonly end: number;
@@ -312,7 +324,7 @@ export interface StorePlugin<C = unknown> extends PluginBase {
   setup(config: C, host: StoreHost): MaybePromise<StateStore>;
 }
 
-/** What is handed to a store. */
+/** What is handed to a store. @since 0.1.0 */
 export interface StoreHost {
   readonly log: Logger;
   readonly clock: Clock;
@@ -324,14 +336,20 @@ export interface StoreHost {
 /** Any plugin that a module may export. */
 export type Plugin = StagePlugin<never> | ProviderPlugin<never> | GuardrailPlugin<never> | StorePlugin<never>;
 
-/** A verdict that refuses. `error` is what the client gets, `reason` what the log says. `spans`: see `Block`. */
+/**
+ * A verdict that refuses. `error` is what the client gets, `reason` what the log says. `spans`: see `Block`.
+ * @since 0.1.0
+ */
 export function block(error: GatewayError, reason: string, spans?: readonly Span[]): Block {
   return spans === undefined
     ? { verdict: "block", error, reason }
     : { verdict: "block", error, reason, spans };
 }
 
-/** A verdict that replaces spans of the text. `edits`: ascending, not overlapping. `restore`: see `Replace`. */
+/**
+ * A verdict that replaces spans of the text. `edits`: ascending, not overlapping. `restore`: see `Replace`.
+ * @since 0.1.0
+ */
 export function replace(edits: readonly Edit[], reason: string, restore = false): Replace {
   return { verdict: "replace", edits, reason, restore };
 }

@@ -92,6 +92,8 @@ interface SetUp<H, T> {
 
 /** `setup` with the options filled in: the gateway does it once more, at load, and tests need not. */
 function withDefaults<H, T>(plugin: SetUp<H, T>): Pick<SetUp<H, T>, "setup"> {
+  // Its absence in JavaScript is reported at load.
+  if (typeof plugin.setup !== "function") return plugin;
   const filled = filling(plugin.schema);
   return { setup: (options, host) => plugin.setup(filled(options), host) };
 }

@@ -151,11 +151,11 @@ export interface RefusalExtras {
   readonly scope?: string;
   /** Whole seconds, at least 1. Goes out as `retry_after` and as the header `Retry-After`. */
   readonly retryAfterSeconds?: number;
-  /** The member of the request's body that is wrong, such as `messages[0].content`. @since 0.2 */
+  /** The member of the request's body that is wrong, such as `messages[0].content`. @since 0.2.0 */
   readonly param?: string;
-  /** False: another attempt cannot succeed either (`X-Should-Retry`). Absent: as the status says. @since 0.2 */
+  /** False: another attempt cannot succeed either (`X-Should-Retry`). Absent: as the status says. @since 0.2.0 */
   readonly shouldRetry?: boolean;
-  /** The provider's own error code, such as `context_length_exceeded`: shown to the client. @since 0.2 */
+  /** The provider's own error code, such as `context_length_exceeded`: shown to the client. @since 0.2.0 */
   readonly providerCode?: string | undefined;
   /** Headers of the answer beside the usual ones, e.g. `Allow`. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -168,6 +168,7 @@ const BRAND: unique symbol = Symbol.for("sluice.GatewayError");
 /**
  * A refusal: a status and a body for the client, a code for the log. Not a subclass of Error, since it is returned
  * and never thrown, and since a stack trace would cost more than the rest of a refused call.
+ * @since 0.1.0
  */
 export class GatewayError {
   readonly [BRAND] = true;
@@ -192,6 +193,7 @@ const NO_EXTRAS: RefusalExtras = Object.freeze({});
 /**
  * Makes a refusal of the catalogue.
  * @example return reject("token_limit", { estimated: 1200, cap: 1000 });
+ * @since 0.1.0
  */
 export function reject<Code extends ErrorCode>(
   code: Code,
@@ -219,6 +221,7 @@ function shortened(value: string): string {
 /**
  * Makes a refusal of a plugin's own. `code` is snake_case and stable; `message` is shown to the client as it is.
  * Statuses below 400 or above 599 are a bug of the plugin and throw a RangeError.
+ * @since 0.1.0
  */
 export function refuse(
   status: number,
@@ -232,7 +235,10 @@ export function refuse(
   return new GatewayError(code, status, message, extras);
 }
 
-/** True for a refusal, also one made by another copy of this package (the brand is a registered symbol). */
+/**
+ * True for a refusal, also one made by another copy of this package (the brand is a registered symbol).
+ * @since 0.1.0
+ */
 export function isGatewayError(value: unknown): value is GatewayError {
   return typeof value === "object" && value !== null && BRAND in value;
 }

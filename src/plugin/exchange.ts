@@ -41,7 +41,7 @@ export interface TokenRef {
 /** Anything that must be admitted before a call may go on. See `Exchange.claim`. */
 export type Claim = RateClaim | SpendClaim;
 
-/** At most `limit` admissions in any span of `windowMs`, wherever it starts. */
+/** At most `limit` admissions in any span of `windowMs`, wherever it starts. @since 0.1.0 */
 export interface RateClaim {
   readonly kind: "rate";
   /** What is counted, e.g. `rate:<project uuid>/<slug>:minute`. Survives reloads. At most 512 characters. */
@@ -51,14 +51,17 @@ export interface RateClaim {
   readonly windowMs: number;
   /**
    * The window's name in the fields `RateLimit-Policy` and `RateLimit` of admitted calls: 1 to 64 letters, digits and
-   * `_.:/-`. Default: the fields do not show it. @since 0.2
+   * `_.:/-`. Default: the fields do not show it. @since 0.2.0
    */
   readonly policy?: string;
   /** Words the refusal. `retryAfterSeconds`: whole seconds, at least 1, after which one call would be admitted. */
   refuse(retryAfterSeconds: number): GatewayError;
 }
 
-/** Reserves an estimate against a monthly sum (UTC months). Replaced by the actual cost when the call ends. */
+/**
+ * Reserves an estimate against a monthly sum (UTC months). Replaced by the actual cost when the call ends.
+ * @since 0.1.0
+ */
 export interface SpendClaim {
   readonly kind: "spend";
   /** Whose money, e.g. `spend:<project uuid>/<slug>`. Survives reloads. At most 512 characters. */
@@ -71,13 +74,13 @@ export interface SpendClaim {
   readonly inputNanoUsd: number;
   /** What the call did cost, in whole nano-dollars. Claims of one call agree on it; the first one's is logged. */
   costNanoUsd(usage: Usage): number;
-  /** What the call would have cost by list prices; undefined: none is known. For the log. @since 0.2 */
+  /** What the call would have cost by list prices; undefined: none is known. For the log. @since 0.2.0 */
   listCostNanoUsd?(usage: Usage): number | undefined;
   /** Words the refusal. `spentNanoUsd`: settled plus reserved in this month. */
   refuse(spentNanoUsd: number): GatewayError;
 }
 
-/** The configuration that a call runs on. @since 0.2 */
+/** The configuration that a call runs on. @since 0.2.0 */
 export interface ConfigRef {
   /** As `config_hash` of `/readyz`. */
   readonly hash: string;
@@ -86,7 +89,7 @@ export interface ConfigRef {
   readonly revision: string;
 }
 
-/** A guardrail that judged a call, on one side of it. @since 0.2 */
+/** A guardrail that judged a call, on one side of it. @since 0.2.0 */
 export interface GuardrailRun {
   readonly guardrail: string;
   readonly side: "input" | "output";
@@ -110,7 +113,7 @@ export interface Attempt {
   readonly credential: string;
   /** `ok`, or the failure in short, credentials scrubbed. */
   readonly outcome: string;
-  /** Hints of the caller that this provider has no field for, and that were left out. @since 0.2 */
+  /** Hints of the caller that this provider has no field for, and that were left out. @since 0.2.0 */
   readonly dropped?: readonly string[];
   /** The provider's HTTP status, where it answered. */
   readonly status: number | undefined;
@@ -127,7 +130,7 @@ export interface Delivery {
   flush(call?: number): string;
 }
 
-/** One call. */
+/** One call. @since 0.1.0 */
 export interface Exchange {
   /** UUID; also `X-Request-Id` and `meta.request_id`. */
   readonly requestId: string;
@@ -158,7 +161,7 @@ export interface Exchange {
   readonly receivedCharacters: number;
   /** The messages for the model: `received` at first; see `replaceMessages`. */
   readonly messages: readonly Message[];
-  /** Replaces `messages`, before stage call. Messages are immutable: a changed one is a new object. @since 0.2 */
+  /** Replaces `messages`, before stage call. Messages are immutable: a changed one is a new object. @since 0.2.0 */
   replaceMessages(messages: readonly Message[]): void;
   /**
    * What the client asks for beside the endpoint's settings: tools, stops. From stage limit on; undefined on chat. The
@@ -177,11 +180,11 @@ export interface Exchange {
   readonly ended: boolean;
   /** Tries so far. Added to by stage call. */
   readonly attempts: readonly Attempt[];
-  /** The configuration that the call runs on. @since 0.2 */
+  /** The configuration that the call runs on. @since 0.2.0 */
   readonly config: ConfigRef;
-  /** The trace that the call is part of, 32 hex digits: the client's, else one of its own. @since 0.2 */
+  /** The trace that the call is part of, 32 hex digits: the client's, else one of its own. @since 0.2.0 */
   readonly traceId: string;
-  /** Guardrails that have judged it so far, passes included. Added to by the gateway. @since 0.2 */
+  /** Guardrails that have judged it so far, passes included. Added to by the gateway. @since 0.2.0 */
   readonly guardrails: readonly GuardrailRun[];
   /** Verdicts so far, in order. Added to by the gateway. */
   readonly verdicts: readonly VerdictRecord[];
@@ -242,7 +245,7 @@ export interface TraceSink {
   guardrailJudged(context: object, verdict: JudgedVerdict): void;
 }
 
-/** How a call ended. Handed to `finish`, once. */
+/** How a call ended. Handed to `finish`, once. @since 0.1.0 */
 export interface CallEnd {
   /** `done`: answered in full. `refused`: by a hook. `failed`: by the provider or a bug. `client_gone`: nobody listened. */
   readonly outcome: "done" | "refused" | "failed" | "client_gone";
@@ -258,7 +261,7 @@ export interface CallEnd {
   readonly finishReason: FinishReason | undefined;
   /** Settled cost; 0 where no price is known. */
   readonly costNanoUsd: number;
-  /** What it would have cost by list prices; undefined: none is known, or no usage. @since 0.2 */
+  /** What it would have cost by list prices; undefined: none is known, or no usage. @since 0.2.0 */
   readonly listCostNanoUsd?: number | undefined;
   readonly durationMs: number;
   /** Milliseconds from arrival to the first byte of the answer; undefined when there was none. */
@@ -278,7 +281,7 @@ export interface Slot<T> {
   set(x: Exchange, value: T): void;
 }
 
-/** Makes a slot; `name` shows up in debuggers only, so two slots of one name do not meet. */
+/** Makes a slot; `name` shows up in debuggers only, so two slots of one name do not meet. @since 0.1.0 */
 export function slot<T>(name: string): Slot<T> {
   const key = Symbol(name);
   return {
@@ -290,7 +293,11 @@ export function slot<T>(name: string): Slot<T> {
   };
 }
 
-/** Whoever may resume a conversation of this call: its endpoint (and with it the project) and its token. */
+/**
+ * Whoever may resume a conversation of this call: its endpoint (and with it the project) and its token.
+ * @experimental
+ * @since 0.1.0
+ */
 export function conversationOwner(x: Exchange): string {
   return `${x.project.uuid}/${x.endpoint.slug}/${x.token.id}`;
 }

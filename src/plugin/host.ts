@@ -5,6 +5,7 @@
 import type { JsonSchema, JsonValue, Message } from "./chat.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
 
+/** What a plugin is handed at `setup`. @since 0.1.0 */
 export interface Host {
   /** Name of the plugin it was made for. */
   readonly plugin: string;
@@ -91,6 +92,7 @@ export interface Logger {
   error(fields: Readonly<Record<string, unknown>>, message: string): void;
 }
 
+/** Time and timers, which tests turn. @since 0.1.0 */
 export interface Clock {
   /**
    * Unix milliseconds, for dates. It does not go back, except where the machine's clock is set back by more than an hour
@@ -147,6 +149,7 @@ export interface Cancellable {
   readonly signal: AbortSignal;
 }
 
+/** A conversation that one call holds. @since 0.1.0 */
 export interface OpenSession {
   readonly id: string;
   readonly history: readonly Message[];
@@ -167,6 +170,7 @@ export interface Metrics {
   gauge(name: string, help: string, labels: readonly string[]): MetricFamily;
 }
 
+/** A metric of one name, with a series for each combination of label values. @since 0.1.0 */
 export interface MetricFamily {
   /** A series; keep it, looking it up costs more than using it. */
   series(...labelValues: readonly string[]): (value: number) => void;

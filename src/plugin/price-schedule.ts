@@ -33,7 +33,11 @@ const tier = {
   properties: { rates, long },
 } as const;
 
-/** Schema of a price schedule: periods in the order of their beginning; the first one begins at 0. @since 0.2.0 */
+/**
+ * Schema of a price schedule: periods in the order of their beginning; the first one begins at 0.
+ * @experimental
+ * @since 0.2.0
+ */
 export const PRICE_SCHEDULE = {
   type: "array",
   minItems: 1,

@@ -6,7 +6,7 @@ import type { CallOptions, ChatChunk, ChatResult, ProviderRequest } from "./chat
 import type { Exchange } from "./exchange.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
 
-/** A failed try. Returned, never thrown. */
+/** A failed try. Returned, never thrown. @since 0.1.0 */
 export interface ProviderFailure {
   readonly kind: "failure";
   /** The provider's HTTP status; undefined when it did not answer. */
@@ -27,17 +27,21 @@ export interface ProviderFailure {
   readonly internal?: true;
   /**
    * The gateway's own limit refused the attempt, and nothing was sent: it says nothing about the provider's health, and the
-   * client is answered 503. @since 0.2
+   * client is answered 503. @since 0.2.0
    */
   readonly isLocal?: boolean;
-  /** The provider's own error code, such as `context_length_exceeded`; shown to the client. @since 0.2 */
+  /** The provider's own error code, such as `context_length_exceeded`; shown to the client. @since 0.2.0 */
   readonly code?: string | undefined;
-  /** Why no connection worked, in short, such as `connection refused`. For log and attempts only. @since 0.2 */
+  /** Why no connection worked, in short, such as `connection refused`. For log and attempts only. @since 0.2.0 */
   readonly causeText?: string | undefined;
   /** For the log only. */
   readonly cause?: unknown;
 }
 
+/**
+ * How stage `call` asks models. Made from a `WireFormat`, or written by a plugin that has no wire.
+ * @since 0.1.0
+ */
 export interface Provider {
   /** Asks for a whole answer. */
   complete(request: ProviderRequest, x: Exchange): MaybePromise<ChatResult | ProviderFailure>;
@@ -45,12 +49,12 @@ export interface Provider {
   stream(request: ProviderRequest, x: Exchange, sink: ProviderSink): StreamControl;
   /** See `WireFormat.unsupported`. */
   unsupported?(request: ProviderRequest, stream: boolean): string | undefined;
-  /** See `WireFormat.dropped`. @since 0.2 */
+  /** See `WireFormat.dropped`. @since 0.2.0 */
   dropped?(request: ProviderRequest): readonly string[];
   close?(): MaybePromise<void>;
 }
 
-/** Where a provider puts its events. Exactly one of `end` and `fail` comes, last. */
+/** Where a provider puts its events. Exactly one of `end` and `fail` comes, last. @since 0.1.0 */
 export interface ProviderSink {
   /** Once, before the first batch. */
   begin(id: string, model: string): void;
@@ -60,14 +64,14 @@ export interface ProviderSink {
   fail(failure: ProviderFailure): void;
 }
 
-/** The gateway's hold on a running stream. All calls are harmless after the end. */
+/** The gateway's hold on a running stream. All calls are harmless after the end. @since 0.1.0 */
 export interface StreamControl {
   pause(): void;
   resume(): void;
   cancel(): void;
 }
 
-/** Where and with what a wire format is spoken. Handed to `encode`. */
+/** Where and with what a wire format is spoken. Handed to `encode`. @since 0.1.0 */
 export interface Credential {
   readonly name: string;
   readonly apiKey: string;
@@ -75,7 +79,7 @@ export interface Credential {
   readonly baseUrl: string;
 }
 
-/** An encoded call. */
+/** An encoded call. @since 0.1.0 */
 export interface WireRequest {
   readonly method: "POST" | "GET";
   /** Absolute. */
@@ -85,7 +89,7 @@ export interface WireRequest {
   readonly body: string;
 }
 
-/** A pure translation to and from one vendor's wire format. */
+/** A pure translation to and from one vendor's wire format. @since 0.1.0 */
 export interface WireFormat {
   encode(request: ProviderRequest, credential: Credential, stream: boolean): WireRequest;
   /** Text of a 2xx answer. A failure when it is not this provider's JSON. */
@@ -103,11 +107,12 @@ export interface WireFormat {
   unsupported?(request: ProviderRequest, stream: boolean): string | undefined;
   /**
    * The hints that are asked for and left out, for the log and for the client (`X-Sluice-Warnings`); `droppedHints` finds
-   * them. Asked of calls with `options` only. Absent: none. @since 0.2
+   * them. Asked of calls with `options` only. Absent: none. @since 0.2.0
    */
   dropped?(request: ProviderRequest): readonly string[];
 }
 
+/** State of one streamed answer. @since 0.1.0 */
 export interface StreamDecoder {
   /** One event: its name ("" when it has none) and its text. Returns chunks to append, or a failure. */
   event(name: string, text: string, out: ChatChunk[]): ProviderFailure | undefined;
@@ -120,7 +125,7 @@ export interface StreamDecoder {
   readonly complete: boolean;
   /**
    * True once the model has begun to think, where its thoughts make no chunks: the wait for the first content
-   * (`first_byte_timeout_ms`) is over then. Default: only chunks with content end it. @since 0.2
+   * (`first_byte_timeout_ms`) is over then. Default: only chunks with content end it. @since 0.2.0
    */
   readonly thinking?: boolean;
 }
@@ -128,6 +133,7 @@ export interface StreamDecoder {
 /**
  * A setting that models refuse. The gateway leaves it out, or brings it into the range, before `encode` sees it, says
  * so once in the log, and warns at `sluice validate`: no call fails of it.
+ * @since 0.2.0
  */
 export interface SettingConstraint {
   /** Models of this name; absent: all of the provider's. */
@@ -141,11 +147,12 @@ export interface SettingConstraint {
   readonly reason: string;
 }
 
-/** Makes a failure. */
+/** Makes a failure. @since 0.1.0 */
 export function failure(fields: Omit<ProviderFailure, "kind">): ProviderFailure {
   return { kind: "failure", ...fields };
 }
 
+/** Whether an answer is a failure. @since 0.1.0 */
 export function isFailure(value: ChatResult | ProviderFailure): value is ProviderFailure {
   return "kind" in value && value.kind === "failure";
 }

@@ -8,6 +8,7 @@ import type { JsonValue } from "./chat.ts";
 import type { Sessions, StoreSlice } from "./host.ts";
 import type { MaybePromise } from "./maybe-promise.ts";
 
+/** What `setup` of a store returns. @since 0.1.0 */
 export interface StateStore {
   /** As `state.driver` names it. */
   readonly driver: string;
@@ -47,7 +48,7 @@ export interface StateStore {
    *
    * Absent: the driver cannot. Objects that are renamed in the configuration (`moved_from`) then begin with empty
    * budgets, windows and conversations, which the gateway logs; overrides hold as long as `moved_from` stands.
-   * @since 0.2
+   * @since 0.2.0
    */
   rename?(edit: RenameEdit): MaybePromise<readonly Rename[] | undefined>;
   /** Conversations; see `Sessions`, whose promises these are. `owner` holds the plugin's name too. */
@@ -66,7 +67,7 @@ export const LEASE_MS = 60_000;
 
 /**
  * A name under which state is kept that has become another.
- * @since 0.2
+ * @since 0.2.0
  */
 export interface Rename {
   /**
@@ -87,7 +88,7 @@ export interface RenameEdit {
   readonly end: readonly Rename[];
 }
 
-/** What a store needs of a claim. */
+/** What a store needs of a claim. @since 0.1.0 */
 export type StoreClaim =
   | { readonly kind: "rate"; readonly key: string; readonly limit: number; readonly windowMs: number }
   | {
@@ -109,7 +110,7 @@ export type Admission =
        * The rate windows with this call counted, two numbers for each rate claim in the order of `claims`: calls that
        * the window would still admit, and milliseconds until its oldest call ceases to count, so that one more place is
        * free. Answered to clients in the `RateLimit` fields. undefined: no rate claim, or the store cannot say.
-       * @since 0.2
+       * @since 0.2.0
        */
       readonly windows?: readonly number[] | undefined;
     }
@@ -123,7 +124,10 @@ export type Admission =
       readonly spentNanoUsd: number;
     };
 
-/** Money held for one call. Settled or released exactly once; a second end is a bug and throws. */
+/**
+ * Money held for one call. Settled or released exactly once; a second end is a bug and throws.
+ * @since 0.1.0
+ */
 export interface Reservation {
   readonly callId: string;
   /** The month it was reserved in, and is settled in, whatever the time is then. */
@@ -164,6 +168,7 @@ export interface OverrideStore {
   watch(changed: () => void): () => void;
 }
 
+/** A value set at run time over that of the configuration. @since 0.1.0 */
 export interface Override {
   /** What is overridden, e.g. `token:<project uuid>/<id>`. At most 512 characters. */
   readonly key: string;
@@ -177,7 +182,7 @@ export interface Override {
   /**
    * Keys that it had before renames, the latest last: at most OVERRIDE_KEYS_MAX. Written by the store, for replicas whose
    * configuration still has the name before.
-   * @since 0.2
+   * @since 0.2.0
    */
   readonly formerly?: readonly string[];
 }
@@ -197,7 +202,7 @@ export interface AuditStore {
 
 export type AuditSeverity = "info" | "warn" | "critical";
 
-/** One thing that happened, as the specification's webhook body has it. */
+/** One thing that happened, as the specification's webhook body has it. @since 0.1.0 */
 export interface AuditRecord {
   /** UUID. */
   readonly id: string;

@@ -10,7 +10,10 @@ export interface Template {
 
 const INPUT = /\{\{\s*input\s*\}\}/;
 
-/** Takes the template apart once. The text "" stands for no template: the input passes through. */
+/**
+ * Takes the template apart once. The text "" stands for no template: the input passes through.
+ * @since 0.2.0
+ */
 export function parseTemplate(text: string): Template {
   if (text === "") return { inputs: 1, fill: (input) => input, filledCharacters: (characters) => characters };
   const pieces = text.split(INPUT);

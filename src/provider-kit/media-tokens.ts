@@ -64,7 +64,7 @@ const USUAL_IMAGE_SHARE = 0.5;
 
 /**
  * Prompt tokens of images, documents and sound in these messages, at one provider. `measure`: of images whose size is
- * not known, the most that they can have, to reserve it, or what is usual, to settle by it. @since 0.2
+ * not known, the most that they can have, to reserve it, or what is usual, to settle by it. @since 0.2.0
  */
 export function estimateMediaTokens(
   messages: readonly Message[],
@@ -95,7 +95,7 @@ const TEMPLATE_TOKENS: ReadonlyMap<string, number> = new Map([
 
 /**
  * Prompt tokens that a provider adds to what it is sent: its chat template, and the instructions where tools are
- * offered, beside their definitions. @since 0.2
+ * offered, beside their definitions. @since 0.2.0
  */
 export function estimateAddedTokens(options: CallOptions | undefined, provider: string): number {
   const offers = (options?.tools?.length ?? 0) > 0;

@@ -4,10 +4,10 @@
  */
 import type { CallOptions, JsonObject, Message, ProviderRequest } from "../plugin/chat.ts";
 
-/** Names of fields. */
+/** Names of fields. @since 0.2.0 */
 export type SupportedFields = Pick<ReadonlySet<string>, "has">;
 
-/** What every provider takes that says nothing else. */
+/** What every provider takes that says nothing else. @since 0.2.0 */
 export const COMMON_FIELDS: SupportedFields = new Set([
   "response_format",
   "seed",
@@ -28,7 +28,7 @@ const HINTS: ReadonlySet<string> = new Set([
   ...["reasoning_content", "reasoning", "reasoning_details"],
 ]);
 
-/** The hints that are asked for and not among `taken`, each once: they are left out. @since 0.2 */
+/** The hints that are asked for and not among `taken`, each once: they are left out. @since 0.2.0 */
 export function droppedHints(
   { options, messages }: ProviderRequest,
   supported: SupportedFields,
@@ -54,6 +54,7 @@ export function droppedHints(
 /**
  * The first field that is asked for and not among `taken`, hints aside: members of the body and of messages, `input_audio` and `file`
  * for parts of messages, `input` for embeddings, `custom_tools` for tools and choices of kinds that only OpenAI has.
+ * @since 0.2.0
  */
 export function firstUnsupportedField(
   { options, messages }: ProviderRequest,

@@ -11,6 +11,7 @@ import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
+/** A request that came in. @since 0.1.0 */
 export interface UpstreamRequest {
   readonly method: string;
   /** With its query. */
@@ -19,9 +20,10 @@ export interface UpstreamRequest {
   readonly body: string;
 }
 
-/** Plays one answer. It may keep the response for as long as it likes. */
+/** Plays one answer. It may keep the response for as long as it likes. @since 0.1.0 */
 export type ScriptedAnswer = (response: ServerResponse, request: UpstreamRequest) => void;
 
+/** A service whose answers the test scripts. @since 0.1.0 */
 export interface FakeUpstream {
   /** `http://127.0.0.1:<port>`: give it to a credential as its base URL. */
   readonly url: string;
@@ -40,7 +42,7 @@ export interface FakeUpstream {
 /** Requests kept in `requests`; a load test that goes beyond it sees the first ones only. */
 const REQUESTS_MAX = 10_000;
 
-/** Starts one. Before anything is scripted it answers 500. */
+/** Starts one. Before anything is scripted it answers 500. @since 0.1.0 */
 export async function fakeUpstream(): Promise<FakeUpstream> {
   const requests: UpstreamRequest[] = [];
   const waiting: { readonly count: number; readonly go: () => void }[] = [];
@@ -94,12 +96,12 @@ export async function fakeUpstream(): Promise<FakeUpstream> {
   };
 }
 
-/** 200 and `value` as JSON; a string goes out as it is. */
+/** 200 and `value` as JSON; a string goes out as it is. @since 0.1.0 */
 export function jsonAnswer(value: unknown, headers: Readonly<Record<string, string>> = {}): ScriptedAnswer {
   return statusAnswer(200, value, headers);
 }
 
-/** Any status, with `value` as JSON; a string goes out as it is. */
+/** Any status, with `value` as JSON; a string goes out as it is. @since 0.1.0 */
 export function statusAnswer(
   status: number,
   value: unknown = {},
@@ -110,13 +112,19 @@ export function statusAnswer(
     response.writeHead(status, { "content-type": "application/json", ...headers }).end(body);
 }
 
-/** A whole stream at once: each item is one event's `data`, an object as JSON. Ends cleanly after the last. */
+/**
+ * A whole stream at once: each item is one event's `data`, an object as JSON. Ends cleanly after the last.
+ * @since 0.1.0
+ */
 export function sseAnswer(events: readonly unknown[]): ScriptedAnswer {
   const body = events.map(sseEvent).join("");
   return (response) => response.writeHead(200, EVENT_STREAM).end(body);
 }
 
-/** The bytes of `text` in writes of `bytesPerWrite`, the event loop turning once between two of them. */
+/**
+ * The bytes of `text` in writes of `bytesPerWrite`, the event loop turning once between two of them.
+ * @since 0.1.0
+ */
 export function cutAnswer(text: string, bytesPerWrite: number): ScriptedAnswer {
   const bytes = Buffer.from(text, "utf8");
   return (response) => {
@@ -131,22 +139,22 @@ export function cutAnswer(text: string, bytesPerWrite: number): ScriptedAnswer {
   };
 }
 
-/** Takes the request and never answers. */
+/** Takes the request and never answers. @since 0.1.0 */
 export function stallAnswer(): ScriptedAnswer {
   return () => {};
 }
 
-/** Ends the connection before any head. */
+/** Ends the connection before any head. @since 0.1.0 */
 export function hangUpAnswer(): ScriptedAnswer {
   return (response) => void response.destroy();
 }
 
-/** Bytes that need not be HTTP, then the end of the connection. */
+/** Bytes that need not be HTTP, then the end of the connection. @since 0.1.0 */
 export function garbageAnswer(bytes = "\0 this is not HTTP\r\n\r\n"): ScriptedAnswer {
   return (response) => void response.socket?.end(bytes);
 }
 
-/** A stream that the test plays by hand. Script `answer`, then use the rest. */
+/** A stream that the test plays by hand. Script `answer`, then use the rest. @since 0.1.0 */
 export interface HandPlayedStream {
   readonly answer: ScriptedAnswer;
   /** Resolves when the request has come and the head is out. */
@@ -163,7 +171,7 @@ export interface HandPlayedStream {
   hangUp(): Promise<void>;
 }
 
-/** A stream of one request, event by event. */
+/** A stream of one request, event by event. @since 0.1.0 */
 export function handPlayedStream(): HandPlayedStream {
   let open: (response: ServerResponse) => void = () => {};
   let close: () => void = () => {};
@@ -194,7 +202,10 @@ function sseEvent(event: unknown): string {
   return `data: ${typeof event === "string" ? event : JSON.stringify(event)}\n\n`;
 }
 
-/** The chunks of an OpenAI-shaped stream: role, one a text, finish, usage, `[DONE]`. For `sseAnswer`. */
+/**
+ * The chunks of an OpenAI-shaped stream: role, one a text, finish, usage, `[DONE]`. For `sseAnswer`.
+ * @since 0.1.0
+ */
 export function openAiEvents(...texts: readonly string[]): unknown[] {
   const head = {
     id: "chatcmpl-fake",
@@ -215,7 +226,7 @@ export function openAiEvents(...texts: readonly string[]): unknown[] {
   ];
 }
 
-/** An OpenAI-shaped whole answer. For `jsonAnswer`. */
+/** An OpenAI-shaped whole answer. For `jsonAnswer`. @since 0.1.0 */
 export function openAiAnswer(content: string): object {
   return {
     id: "chatcmpl-fake",

@@ -21,9 +21,10 @@ import { andThen, isGatewayError } from "../plugin/index.ts";
 import { checkPluginShape, type PluginCheck } from "./plugin-checks.ts";
 import { type TestHost, testExchange, testHost } from "./test-host.ts";
 
-/** A text alone, or with more to say of it. */
+/** A text alone, or with more to say of it. @since 0.1.0 */
 export type PassCase = string | { readonly text: string; readonly role?: Role };
 
+/** A text that is blocked, and the messages that clients get. @since 0.1.0 */
 export type BlockCase =
   | string
   | {
@@ -35,6 +36,7 @@ export type BlockCase =
       readonly answerMessage?: string | RegExp;
     };
 
+/** A text that is masked, and what it becomes. @since 0.1.0 */
 export interface MaskCase {
   readonly text: string;
   readonly role?: Role;
@@ -45,6 +47,7 @@ export interface MaskCase {
   readonly becomes: string;
 }
 
+/** What a guardrail is tested with. @since 0.1.0 */
 export interface GuardrailCases<C> {
   /** What `setup` is given; checked against the schema. Default `{}`. */
   readonly options?: C;
@@ -62,12 +65,12 @@ export interface GuardrailCases<C> {
 /** Longest text whose every position is cut; of a longer one so many positions, evenly. */
 const CUTS_MAX = 1000;
 
-/** Registers all checks with Node's test runner. */
+/** Registers all checks with Node's test runner. @since 0.1.0 */
 export function testGuardrail<C>(plugin: GuardrailPlugin<C>, cases: GuardrailCases<C>): void {
   for (const { name, run } of guardrailChecks(plugin, cases)) test(name, run);
 }
 
-/** The checks themselves, for other runners. */
+/** The checks themselves, for other runners. @since 0.1.0 */
 export function guardrailChecks<C>(
   plugin: GuardrailPlugin<C>,
   cases: GuardrailCases<C>,

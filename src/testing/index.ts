@@ -1,5 +1,23 @@
 /** `sluice/testing`: what tests of plugins need, and the gateway's own tests use. */
-export * from "./fake-upstream.ts";
+
+export { type VirtualClock, virtualClock } from "../base/virtual-clock.ts";
+export {
+  cutAnswer,
+  type FakeUpstream,
+  fakeUpstream,
+  garbageAnswer,
+  type HandPlayedStream,
+  handPlayedStream,
+  hangUpAnswer,
+  jsonAnswer,
+  openAiAnswer,
+  openAiEvents,
+  type ScriptedAnswer,
+  sseAnswer,
+  stallAnswer,
+  statusAnswer,
+  type UpstreamRequest,
+} from "./fake-upstream.ts";
 export {
   type BlockCase,
   type GuardrailCases,
@@ -13,4 +31,3 @@ export { type ProviderCases, providerChecks, type RecordedAnswer, testProvider }
 export { type StageCases, type StageRefusal, stageChecks, testStage } from "./stage-tester.ts";
 export { type MakeStore, storeConformance } from "./store-conformance.ts";
 export { type Logged, type TestHost, type TestHostOptions, testExchange, testHost } from "./test-host.ts";
-export { type VirtualClock, virtualClock } from "./virtual-clock.ts";

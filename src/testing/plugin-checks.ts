@@ -6,7 +6,10 @@ import type { MaybePromise } from "../plugin/maybe-promise.ts";
 import { pluginFault } from "../plugins-host/plugin-shape.ts";
 import type { TestHost } from "./test-host.ts";
 
-/** One check, for any test runner. `run` throws an AssertionError that says what was expected of what. */
+/**
+ * One check, for any test runner. `run` throws an AssertionError that says what was expected of what.
+ * @since 0.2.0
+ */
 export interface PluginCheck {
   readonly name: string;
   run(): Promise<void>;

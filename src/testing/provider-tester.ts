@@ -18,12 +18,13 @@ import { framing } from "../upstream/framing.ts";
 import { checkPluginShape, type PluginCheck } from "./plugin-checks.ts";
 import { type TestHost, testHost } from "./test-host.ts";
 
-/** A body as the vendor sends it, and the text that the client gets of it. */
+/** A body as the vendor sends it, and the text that the client gets of it. @since 0.2.0 */
 export interface RecordedAnswer {
   readonly body: string;
   readonly text: string;
 }
 
+/** What a provider is tested with. @since 0.2.0 */
 export interface ProviderCases<C> {
   /** A credential's `options`; checked against the schema. Default `{}`. */
   readonly options?: C;
@@ -40,12 +41,15 @@ export interface ProviderCases<C> {
 /** Longest body that is cut at every byte; of a longer one so many positions, evenly. */
 const CUTS_MAX = 1000;
 
-/** Registers all checks with Node's test runner. */
+/** Registers all checks with Node's test runner. @since 0.2.0 */
 export function testProvider<C>(plugin: ProviderPlugin<C>, cases: ProviderCases<C> = {}): void {
   for (const { name, run } of providerChecks(plugin, cases)) test(name, run);
 }
 
-/** The checks themselves, for other runners. A plugin that returns a `Provider` of its own has only the first one. */
+/**
+ * The checks themselves, for other runners. A plugin that returns a `Provider` of its own has only the first one.
+ * @since 0.2.0
+ */
 export function providerChecks<C>(
   plugin: ProviderPlugin<C>,
   cases: ProviderCases<C> = {},

@@ -17,6 +17,7 @@ import { isChunkAnswer, isChunkHook, isOutcome, isResponse } from "../plugin-gua
 import { checkPluginShape, type PluginCheck } from "./plugin-checks.ts";
 import { type TestHost, testExchange, testHost } from "./test-host.ts";
 
+/** A call that a stage refuses. @since 0.2.0 */
 export interface StageRefusal {
   readonly call: Partial<Exchange>;
   readonly status: number;
@@ -25,6 +26,7 @@ export interface StageRefusal {
   readonly message?: string | RegExp;
 }
 
+/** What a stage is tested with. @since 0.2.0 */
 export interface StageCases<C> {
   /** What `setup` gets; checked against the schema. Default `{}`. */
   readonly options?: C;
@@ -35,12 +37,12 @@ export interface StageCases<C> {
   readonly host?: TestHost;
 }
 
-/** Registers all checks with Node's test runner. */
+/** Registers all checks with Node's test runner. @since 0.2.0 */
 export function testStage<C>(plugin: StagePlugin<C>, cases: StageCases<C> = {}): void {
   for (const { name, run } of stageChecks(plugin, cases)) test(name, run);
 }
 
-/** The checks themselves, for other runners. */
+/** The checks themselves, for other runners. @since 0.2.0 */
 export function stageChecks<C>(plugin: StagePlugin<C>, cases: StageCases<C> = {}): readonly PluginCheck[] {
   const { admit = [{}], refuse = [], host = testHost({ plugin: plugin.name }) } = cases;
   // A stage without required options takes none.

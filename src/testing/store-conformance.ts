@@ -21,12 +21,12 @@ import { renamePromises } from "./store-conformance-renames.ts";
 import { conversationPromises } from "./store-conformance-sessions.ts";
 import { virtualClock } from "./virtual-clock.ts";
 
-/** Makes an empty store on the clock given. */
+/** Makes an empty store on the clock given. @since 0.1.0 */
 export type MakeStore = (clock: Clock) => Promise<StateStore>;
 
 const NOVEMBER = "2026-11";
 
-/** Registers the suite under `name`. */
+/** Registers the suite under `name`. @since 0.1.0 */
 export function storeConformance(name: string, make: MakeStore): void {
   describe(`${name} store`, () => {
     const on = withStore(make);

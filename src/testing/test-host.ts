@@ -12,12 +12,14 @@ import { makeHost } from "../plugins-host/host.ts";
 import { memoryStore } from "../state/memory/memory.ts";
 import { type VirtualClock, virtualClock } from "./virtual-clock.ts";
 
+/** A line that a plugin logged. @since 0.1.0 */
 export interface Logged {
   readonly level: keyof Logger;
   readonly fields: Readonly<Record<string, unknown>>;
   readonly message: string;
 }
 
+/** A host on a clock that only the test turns, which keeps what the plugin logs and counts. @since 0.1.0 */
 export interface TestHost extends Host {
   readonly clock: VirtualClock;
   /** Lines so far, oldest first. */
@@ -26,6 +28,7 @@ export interface TestHost extends Host {
   readonly counted: ReadonlyMap<string, number>;
 }
 
+/** How a test host differs from the usual one. @since 0.1.0 */
 export interface TestHostOptions {
   /** Default `test`. */
   readonly plugin?: string;
@@ -33,6 +36,7 @@ export interface TestHostOptions {
   readonly allow?: readonly string[];
 }
 
+/** Makes a host with a store in memory. @since 0.1.0 */
 export function testHost({ plugin = "test", allow = ["127.0.0.0/8"] }: TestHostOptions = {}): TestHost {
   const clock = virtualClock();
   const logged: Logged[] = [];
@@ -72,7 +76,10 @@ export function testHost({ plugin = "test", allow = ["127.0.0.0/8"] }: TestHostO
   return { ...host, clock, logged, counted };
 }
 
-/** A call as hooks see it. `fields`: what the test wants otherwise; `received` sets `messages` too. */
+/**
+ * A call as hooks see it. `fields`: what the test wants otherwise; `received` sets `messages` too.
+ * @since 0.1.0
+ */
 export function testExchange(fields: Partial<Exchange> = {}): Exchange {
   const project = { uuid: "6f1c3c0e-8a55-4d0c-9b0e-0d8a2f8f7a11", id: 1, name: "Test" };
   const received = fields.received ?? [];

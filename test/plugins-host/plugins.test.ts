@@ -85,6 +85,32 @@ for (const [what, source, words] of [
   ["exports nothing", "export const x = 1;", /no default export|make it with definePlugin/],
   ["exports something else", "export default { name: 'x' };", /make it with definePlugin/],
   ["takes the name of a built-in", guardrail("pii"), /a guardrail named 'pii' already/],
+  [
+    "has a plugin without a name",
+    guardrail("x").replace('name: "x",', ""),
+    /is not a plugin: it has no name/,
+  ],
+  [
+    "has a plugin with a name that is not kebab-case",
+    guardrail("Acme Words"),
+    /`name` must be kebab-case or snake_case of at most 64 characters, not 'Acme Words'/,
+  ],
+  [
+    "has a plugin with a name that is too long",
+    guardrail("a".repeat(65)),
+    /`name` must be kebab-case or snake_case of at most 64 characters/,
+  ],
+  [
+    "has a plugin without a description",
+    guardrail("acme").replace("Refuses one word.", " "),
+    /`description` of 'acme' must be a sentence/,
+  ],
+  [
+    "has a plugin with an example that its schema rejects",
+    guardrail("acme").replace('{ word: "no" }', "{ word: 5 }"),
+    /`examples\[0\]` of 'acme' is not what its schema accepts: .*word/,
+  ],
+  ["has a plugin without setup", guardrail("acme").replace("setup:", "start:"), /setup/],
   ["throws when it is loaded", "throw new Error('boom at load');", /boom at load/],
 ] as const) {
   test(`a module that ${what} is an error at its line, in words for its author`, async (t) => {

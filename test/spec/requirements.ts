@@ -12,6 +12,7 @@ import { JSONRPC } from "./requirements/jsonrpc.ts";
 import { LIMITS } from "./requirements/limits.ts";
 import { OPERATE } from "./requirements/operate.ts";
 import { PROVIDERS } from "./requirements/providers.ts";
+import { REVIEW } from "./requirements/review.ts";
 import { RUNNING } from "./requirements/running.ts";
 import { SESSIONS } from "./requirements/sessions.ts";
 import { STREAM } from "./requirements/stream.ts";
@@ -34,6 +35,7 @@ export const AREAS: readonly Area[] = [
   { title: "Providers and failover", requirements: PROVIDERS },
   { title: "Configuration", requirements: CONFIG },
   { title: "Running, reload and records", requirements: RUNNING },
+  { title: "Reviewing changes", requirements: REVIEW },
   { title: "Operating", requirements: OPERATE },
   { title: "Events, audit log and webhooks", requirements: EVENTS },
   { title: "MCP and the control plane", requirements: JSONRPC },
@@ -51,6 +53,7 @@ export const REQUIREMENTS = {
   ...PROVIDERS,
   ...CONFIG,
   ...RUNNING,
+  ...REVIEW,
   ...OPERATE,
   ...EVENTS,
   ...JSONRPC,

@@ -154,21 +154,23 @@ function count(number: number, noun: string): string {
 /** Every key is always there. A tool writes `suggestion` in place of what stands between the two positions. */
 export function renderJson(findings: Findings, cwd: string): string {
   const { errors, warnings, omitted } = printed(findings);
-  const plain = (diagnostic: Diagnostic) => {
-    const { code, message, file, line, column, end, path, suggestion, help } = seenFrom(cwd, diagnostic);
-    return {
-      ...{ code, message, file, line, column },
-      ...{ end_line: end?.line ?? null, end_column: end?.column ?? null },
-      ...{ path, suggestion: suggestion ?? null, help: help ?? null },
-    };
-  };
   const report = {
     ok: errors.length === 0,
-    errors: errors.map(plain),
-    warnings: warnings.map(plain),
+    errors: errors.map((error) => diagnosticJson(error, cwd)),
+    warnings: warnings.map((warning) => diagnosticJson(warning, cwd)),
     ...(omittedText(omitted) === undefined ? {} : { omitted }),
   };
   return `${JSON.stringify(report, null, 2)}\n`;
+}
+
+/** One diagnostic as data. */
+export function diagnosticJson(diagnostic: Diagnostic, cwd: string): object {
+  const { code, message, file, line, column, end, path, suggestion, help } = seenFrom(cwd, diagnostic);
+  return {
+    ...{ code, message, file, line, column },
+    ...{ end_line: end?.line ?? null, end_column: end?.column ?? null },
+    ...{ path, suggestion: suggestion ?? null, help: help ?? null },
+  };
 }
 
 /** Workflow commands: each becomes a remark at its line of a pull request. */
@@ -179,21 +181,23 @@ export function renderGithub(findings: Findings, cwd: string): string {
     const help = helpOf(diagnostic);
     // GitHub takes an end column for pieces of one line only.
     const upTo = end?.line === line ? `,endColumn=${end.column}` : "";
-    const title = property(`${code} ${CODES[code].title}`);
-    const place = `file=${property(file)},line=${line},col=${column}${upTo},title=${title}`;
-    return `::${severity} ${place}::${escaped(help.length === 0 ? message : `${message} (${help.join(" ")})`)}`;
+    const title = githubProperty(`${code} ${CODES[code].title}`);
+    const place = `file=${githubProperty(file)},line=${line},col=${column}${upTo},title=${title}`;
+    return `::${severity} ${place}::${githubText(help.length === 0 ? message : `${message} (${help.join(" ")})`)}`;
   });
   const more = omittedText(omitted);
-  if (more !== undefined) lines.push(`::notice title=sluice validate::${escaped(more)}`);
+  if (more !== undefined) lines.push(`::notice title=sluice validate::${githubText(more)}`);
   return lines.map((line) => `${line}\n`).join("");
 }
 
-function escaped(text: string): string {
+/** The text of a workflow command. */
+export function githubText(text: string): string {
   return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }
 
-function property(text: string): string {
-  return escaped(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
+/** The value of a property of a workflow command. */
+export function githubProperty(text: string): string {
+  return githubText(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
 }
 
 /** SARIF 2.1.0, for code scanning. */

@@ -1,8 +1,17 @@
 /** What a change of each key of an endpoint or alias means, those that stages declare included. */
-import { byNumber, byRank, bySet, directionOf, known } from "../directions/direction.ts";
+import {
+  byNumber,
+  byRank,
+  bySet,
+  type Compare,
+  directionOf,
+  joined,
+  known,
+} from "../directions/direction.ts";
 import { bySchema } from "../directions/schema.ts";
 import {
   always,
+  type Directed,
   directed,
   type Field,
   type Fields,
@@ -12,7 +21,7 @@ import {
   where,
 } from "./field.ts";
 import { guardrailList } from "./guardrails.ts";
-import { choice, outputTokens, ownPrice, stageList } from "./lists.ts";
+import { choice, failover, outputTokens, ownPrice, stageList } from "./lists.ts";
 import { activeCall, movedFrom, rateLimit } from "./project-fields.ts";
 
 const hasSessions = ({ before, after }: ObjectPair): boolean =>
@@ -42,7 +51,7 @@ const shared: Fields = {
   model: choice,
   credential: choice,
   provider_template: choice,
-  failover: choice,
+  failover,
   temperature: always("P401"),
   top_p: always("P401"),
   max_output_tokens: outputTokens,
@@ -71,11 +80,23 @@ const shared: Fields = {
   guardrails: guardrailList,
 };
 
-const inputSchema = directed(bySchema, {
+const inputSchemaRules: Directed = {
   ...{ stricter: "P106", weaker: "P201" },
   whenStricter: "bodies that were accepted get 422",
   whenWeaker: "bodies that got 422 are accepted",
-});
+};
+
+/** Arguments of a tool without a schema. */
+const MESSAGE_TOOL = { type: "object", properties: { message: { type: "string" } }, required: ["message"] };
+
+/** What MCP clients are told as well, where the endpoint is a tool on both sides. */
+const inputSchema: Field = (change) => {
+  const { before, after } = change.pair;
+  const isTool = [before, after].every(({ value }) => value["expose_as_mcp_tool"] === true);
+  const compare: Compare = (was, is) =>
+    isTool ? joined(bySchema(was, is), bySchema(was ?? MESSAGE_TOOL, is ?? MESSAGE_TOOL)) : bySchema(was, is);
+  return directed(compare, inputSchemaRules)(change);
+};
 
 /** Any other schema may refuse answers that passed. */
 const outputSchema: Field = (change) => {

@@ -143,12 +143,35 @@ export function sentence(
 }
 
 export function changeText(name: string, before: Value, after: Value): string {
+  const items = itemsText(before, after);
+  if (items !== undefined) return `\`${name}\` ${items}`;
   const [was, is] = [shortText(before), shortText(after)];
   const verb = verbOf(before, after);
   if (was === undefined || is === undefined) return `\`${name}\` is ${verb}`;
   if (verb === "set") return `\`${name}\` is set to ${is}`;
   if (verb === "removed") return `\`${name}\` is removed (was ${was})`;
   return `\`${name}\` is ${verb} from ${was} to ${is}`;
+}
+
+const ITEMS_MAX = 5;
+
+/** Of two lists of words: loses a, b and gains c. */
+function itemsText(before: Value, after: Value): string | undefined {
+  if (
+    !Array.isArray(before) ||
+    !Array.isArray(after) ||
+    [...before, ...after].some((item) => typeof item === "object")
+  )
+    return undefined;
+  const gone = before.filter((item) => !after.includes(item));
+  const added = after.filter((item) => !before.includes(item));
+  const some = (items: readonly JsonValue[]): string =>
+    items.length <= ITEMS_MAX
+      ? items.join(", ")
+      : `${items.slice(0, ITEMS_MAX).join(", ")} and ${items.length - ITEMS_MAX} more`;
+  if (gone.length === 0 && added.length === 0) return "is in another order";
+  if (gone.length === 0) return `gains ${some(added)}`;
+  return added.length === 0 ? `loses ${some(gone)}` : `loses ${some(gone)} and gains ${some(added)}`;
 }
 
 function verbOf(before: Value, after: Value): string {

@@ -3,6 +3,7 @@
 import type { JsonObject } from "../../plugin/chat.ts";
 import type { SupportedFields } from "../unsupported-fields.ts";
 
+/** How a vendor differs from OpenAI. @since 0.1.0 */
 export interface ChatDialect {
   /** After the base URL. Default `/chat/completions`. */
   readonly path?: string;
@@ -31,7 +32,7 @@ export interface ChatDialect {
   readonly retryableStatuses?: readonly number[];
 }
 
-/** How one model differs from others of its vendor. */
+/** How one model differs from others of its vendor. @since 0.1.0 */
 export interface ChatModelRules {
   /** Default `max_tokens`. */
   readonly maxTokensField?: "max_tokens" | "max_completion_tokens";

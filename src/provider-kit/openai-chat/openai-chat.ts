@@ -15,6 +15,7 @@ import { ChunkDecoder } from "./events.ts";
 /**
  * Makes the wire format of a vendor that speaks `dialect`, by default plain OpenAI. `host` gives ids to tool calls that
  * come without one.
+ * @since 0.1.0
  */
 export function openAiChat(host: Pick<Host, "random">, dialect: ChatDialect = {}): WireFormat {
   const { path = "/chat/completions", retryableStatuses = [] } = dialect;

@@ -9,24 +9,24 @@ const REASON_KEYS = ["message", "error", "detail", "msg"] as const;
 const REASON_DEPTH_MAX = 4;
 const RETRY_AFTER_SECONDS_MAX = 86_400;
 
-/** A 2xx answer that is not what was asked for: another target may do better. */
+/** A 2xx answer that is not what was asked for: another target may do better. @since 0.2.0 */
 export function unusableAnswer(reason: string): ProviderFailure {
   return failure({ status: undefined, reason, retryable: true, accepted: true });
 }
 
-/** `what`, which is not the JSON that was expected: `the answer`, `an event of the answer`. @since 0.2 */
+/** `what`, which is not the JSON that was expected: `the answer`, `an event of the answer`. @since 0.2.0 */
 export function invalidJson(what: string, text: string): ProviderFailure {
   return unusableAnswer(
     `${what} ${nestsTooDeep(text) ? `nests deeper than ${JSON_DEPTH_MAX} levels` : "is not JSON"}`,
   );
 }
 
-/** An error told inside a 2xx answer. Moves on whatever it is (CONTRACT section 5). */
+/** An error told inside a 2xx answer. Moves on whatever it is (CONTRACT section 5). @since 0.2.0 */
 export function embeddedError(reason: string, status?: number, code?: string): ProviderFailure {
   return failure({ status, reason: reason || "no reason given", retryable: true, accepted: true, code });
 }
 
-/** An answer with an error status. */
+/** An answer with an error status. @since 0.2.0 */
 export function statusFailure(status: number, reason: string, hints: StatusHints = {}): ProviderFailure {
   const { retryable = isRetryable(status), retryAfterSeconds, code } = hints;
   return failure({
@@ -43,11 +43,14 @@ export function statusFailure(status: number, reason: string, hints: StatusHints
 export interface StatusHints {
   readonly retryable?: boolean;
   readonly retryAfterSeconds?: number | undefined;
-  /** The vendor's own error code. @since 0.2 */
+  /** The vendor's own error code. @since 0.2.0 */
   readonly code?: string | undefined;
 }
 
-/** An answer with an error status, of a vendor whose errors are JSON and its hints in the usual headers. */
+/**
+ * An answer with an error status, of a vendor whose errors are JSON and its hints in the usual headers.
+ * @since 0.1.0
+ */
 export function jsonFailure(
   status: number,
   headers: Readonly<Record<string, string>>,
@@ -74,7 +77,7 @@ const CODE = /^[A-Za-z][\w.-]{1,63}$/;
 
 /**
  * The vendor's own code of an error, such as `context_length_exceeded` or `insufficient_quota`, given an error object or a
- * body that holds one; undefined where it has none. @since 0.2
+ * body that holds one; undefined where it has none. @since 0.2.0
  */
 export function readErrorCode(error: unknown): string | undefined {
   const about = asObject(Array.isArray(error) ? error[0] : error);
@@ -92,6 +95,7 @@ export function readErrorCode(error: unknown): string | undefined {
 /**
  * First line of what an error says, given as a text, an object, or a body that holds one somewhere: vendors nest
  * `error`, `message` and `detail` in every order. "" when it says nothing.
+ * @since 0.2.0
  */
 export function readErrorReason(error: unknown): string {
   const line =
@@ -118,7 +122,10 @@ function placeOf(path: unknown): string {
   return typeof field === "string" ? `${field}: ` : "";
 }
 
-/** `retry-after-ms`, or `retry-after` in seconds or as the time of a server whose `date` says what time it has. */
+/**
+ * `retry-after-ms`, or `retry-after` in seconds or as the time of a server whose `date` says what time it has.
+ * @since 0.2.0
+ */
 export function parseRetryAfter(headers: Readonly<Record<string, string>>): number | undefined {
   const { "retry-after-ms": milliseconds, "retry-after": wait = "", date = "" } = headers;
   if (milliseconds !== undefined) return toWholeSeconds(Number(milliseconds) / 1000);
@@ -126,12 +133,12 @@ export function parseRetryAfter(headers: Readonly<Record<string, string>>): numb
   return toWholeSeconds(Number.isNaN(seconds) ? (Date.parse(wait) - Date.parse(date)) / 1000 : seconds);
 }
 
-/** undefined: no hint that makes sense. */
+/** undefined: no hint that makes sense. @since 0.2.0 */
 export function toWholeSeconds(seconds: number): number | undefined {
   return seconds > 0 && seconds <= RETRY_AFTER_SECONDS_MAX ? Math.ceil(seconds) : undefined;
 }
 
-/** The HTTP status that an error object inside an answer names, if it names one. */
+/** The HTTP status that an error object inside an answer names, if it names one. @since 0.2.0 */
 export function readErrorStatus(error: unknown): number | undefined {
   const about = asObject(error);
   const status = asCount(about?.["status_code"]) || asCount(about?.["code"]);

@@ -10,7 +10,7 @@ const PROBE = "\u0007probe";
 const SPACE = 32;
 const BRACE = 125;
 
-/** What one stream's plain events look like. */
+/** What one stream's plain events look like. @since 0.1.0 */
 export class PlainEvents {
   #before = "";
   /** Up to the spaces and the last brace. */

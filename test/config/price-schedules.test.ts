@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import budget from "../../plugins/budget/index.ts";
 import { compileSchema } from "../../src/base/json-schema.ts";
-import { tariffsOf } from "../../src/compile/prices.ts";
 import type { ResolvedConfig } from "../../src/config/model.ts";
+import { tariffsOf } from "../../src/config/price-schedules.ts";
 import { PRICE_TABLE } from "../../src/config/price-table.ts";
 import { fileOf, loaded } from "../spec/kit/load.ts";
 

@@ -3,13 +3,8 @@
  * target what the configuration's `prices` say, else the bundled table.
  */
 import type { Money } from "../base/money.ts";
-import type {
-  EndpointConfig,
-  PriceAmounts,
-  PriceConfig,
-  PriceList,
-  ResolvedConfig,
-} from "../config/model.ts";
+import type { PriceSchedule } from "../plugin/price-schedule.ts";
+import type { EndpointConfig, PriceAmounts, PriceConfig, PriceList, ResolvedConfig } from "./model.ts";
 import {
   cacheWrite1hTimes,
   findPrice,
@@ -21,8 +16,7 @@ import {
   tiersOf,
   type UsdPerMillion,
   webSearchUsd,
-} from "../config/price-table.ts";
-import type { PriceSchedule } from "../plugin/price-schedule.ts";
+} from "./price-table.ts";
 
 type Period = PriceSchedule[number];
 type Prices = Pick<Period, "rates" | "long">;
@@ -50,7 +44,7 @@ export function tariffsOf(
 export function listTariffsOf(config: ResolvedConfig, targets: readonly Model[]): Tariffs {
   const tariffs: Record<string, readonly Period[]> = {};
   for (const target of targets) {
-    const tariff = tariffOf(config, target);
+    const tariff = listTariffOf(config, target);
     const costs = tariff.some(({ rates }) => Object.values(rates).some((rate) => rate > 0));
     if (costs) tariffs[`${target.provider}/${target.model}`] = tariff;
   }
@@ -78,6 +72,13 @@ interface Book {
 
 const books = new WeakMap<ResolvedConfig, Book>();
 
+/** The model's name under which `prices` has its price; undefined: they have none. */
+export function configuredPriceName(config: ResolvedConfig, { provider, model }: Model): string | undefined {
+  const { rows } = bookOf(config);
+  const price = findPrice(provider, model, (name) => rows.get(`${provider}/${name}`));
+  return price !== undefined && "provider" in price ? price.model : undefined;
+}
+
 function bookOf(config: ResolvedConfig): Book {
   let book = books.get(config);
   if (book === undefined) {
@@ -87,7 +88,8 @@ function bookOf(config: ResolvedConfig): Book {
   return book;
 }
 
-function tariffOf(config: ResolvedConfig, { provider, model }: Model): readonly Period[] {
+/** By the price lists; empty: they do not know the model. */
+export function listTariffOf(config: ResolvedConfig, { provider, model }: Model): PriceSchedule {
   const { rows, tariffs } = bookOf(config);
   const key = `${provider}/${model}`;
   let tariff = tariffs.get(key);
