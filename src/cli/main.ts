@@ -30,6 +30,7 @@ const COMMANDS: Readonly<Record<string, LoadCommand>> = {
     ]);
     return schemaCommand(pluginLoader);
   },
+  explain: async () => (await import("./explain.ts")).command,
   status: async () => {
     const [{ statusCommand }, { pluginLoader }] = await Promise.all([
       import("./status/status.ts"),

@@ -25,6 +25,8 @@ export interface ShownConfig {
   readonly config: JsonMap;
   /** undefined: the value is a default, or there is none. */
   originOf(path: ConfigPath): Origin | undefined;
+  /** The reference that a value is made of, as it is written: `${file:prompts/shop.md}`. */
+  referenceOf(path: ConfigPath): string | undefined;
 }
 
 /** `config`: filled in, as the checks see it. */
@@ -41,6 +43,10 @@ export function shownConfig(config: object, tree: Tree): ShownConfig {
         at: { file: range.source.path, ...range.source.position(range.start) },
         path: tree.path(spot),
       };
+    },
+    referenceOf(path) {
+      const spot = spotOf(config, path);
+      return spot && tree.reference(spot.container, spot.key)?.text;
     },
   };
 }

@@ -4,6 +4,7 @@
  */
 import type { Role } from "../plugin/chat.ts";
 import { contentText } from "../plugin/content.ts";
+import { coreExchange } from "../plugin/exchange.ts";
 import type { Exchange, GatewayError, MaybePromise, Message, TextContext, Verdict } from "../plugin/index.ts";
 import { conversationOwner, countCharacters, isGatewayError, isPromise, reject } from "../plugin/index.ts";
 import { AdjacentTexts } from "./adjacent.ts";
@@ -220,6 +221,7 @@ class InputRun {
 
   #apply({ text, about }: Candidate, judged: string, verdict: Verdict | Failure): GatewayError | undefined {
     if (verdict === undefined) return undefined;
+    coreExchange(this.#x).trace?.judging(this.#inOptions ? "request" : `messages[${this.#message}]`);
     const judgement = applyVerdict(this.#context, judged, about, verdict);
     if (isGatewayError(judgement)) return judgement;
     return judgement.length === 0 ? undefined : text.edit(judgement);

@@ -66,6 +66,7 @@ export class CallTrace implements TraceSink {
   attempts: readonly Attempt[] = [];
   settledNanoUsd: number | undefined = undefined;
   #lastStage = -1;
+  #where: string | undefined = undefined;
 
   constructor(options: TraceOptions = {}) {
     this.#keepsTexts = options.texts === true;
@@ -76,7 +77,13 @@ export class CallTrace implements TraceSink {
     this.#contexts.push(context);
   }
 
-  guardrailJudged(context: object, { text, ...verdict }: JudgedVerdict): void {
+  judging(where: string): void {
+    this.#where = where;
+  }
+
+  guardrailJudged(context: object, { text, ...judged }: JudgedVerdict): void {
+    const verdict = { ...judged, where: this.#where ?? (judged.side === "output" ? "answer" : "") };
+    this.#where = undefined;
     const run = this.guardrails.findLast(
       ({ side }, n) => side === verdict.side && this.#contexts[n] === context,
     );

@@ -233,6 +233,8 @@ export interface JudgedVerdict {
   /** As in `VerdictRecord`: the rule that applied. */
   readonly reason: string;
   readonly role: Role;
+  /** Which text: `messages[0]`, `request` for anything outside the messages, `answer`. */
+  readonly where?: string;
   /** What was found, [start, end) in UTF-16 code units of the judged text. Empty: the guardrail does not say where. */
   readonly spans: readonly (readonly [start: number, end: number])[];
   /** The judged text. */
@@ -243,6 +245,8 @@ export interface JudgedVerdict {
 export interface TraceSink {
   guardrailBegan(context: object, guardrail: string, side: GuardrailRun["side"]): void;
   guardrailJudged(context: object, verdict: JudgedVerdict): void;
+  /** What the next verdict is about. */
+  judging(where: string): void;
 }
 
 /** How a call ended. Handed to `finish`, once. @since 0.1.0 */

@@ -1,6 +1,5 @@
 /** The offline gateway: the real chain over scripted providers, from given states, with time that the case moves. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import {
   chatRequest,
   completionRequest,
@@ -8,6 +7,7 @@ import {
   proxyRequest,
   toolRequest,
 } from "../../src/offline/offline.ts";
+import { verifies } from "../spec/verifies.ts";
 import { EVERY_PROVIDER, GATEWAY, offlineWith, PROVIDERS, PROXY, SUPPORT, WRAPPER } from "./kit.ts";
 
 function ask(offline: OfflineGateway, slug: string, body: Readonly<Record<string, unknown>>) {
@@ -15,104 +15,116 @@ function ask(offline: OfflineGateway, slug: string, body: Readonly<Record<string
 }
 
 for (const provider of PROVIDERS) {
-  test(`a scripted reply is read by the wire format of ${provider}, whole and streamed`, async (t) => {
-    const offline = await offlineWith(t, EVERY_PROVIDER);
-    const run = await offline.case();
-    const entry = { chunks: ["one ", "two"], usage: { prompt: 40, completion: 5 } };
-    const whole = await run.call(ask(offline, provider, { message: "hi" }), { script: [entry] });
-    assert.equal(whole.status, 200, whole.body.toString());
-    assert.equal(whole.answer?.content, "one two");
-    assert.equal(whole.answer?.finishReason, "stop");
-    assert.equal(whole.usage?.promptTokens, 40);
-    assert.equal(whole.usage?.completionTokens, 5);
-    const [sent] = whole.sent;
-    assert.deepEqual(
-      sent?.messages.map(({ role, content }) => [role, content]),
-      [
-        ["system", "Be brief."],
-        ["user", "hi"],
-      ],
-    );
-    assert.ok(sent?.body.includes("Be brief."));
+  verifies(
+    "offline.wire",
+    `a scripted reply is read by the wire format of ${provider}, whole and streamed`,
+    async (t) => {
+      const offline = await offlineWith(t, EVERY_PROVIDER);
+      const run = await offline.case();
+      const entry = { chunks: ["one ", "two"], usage: { prompt: 40, completion: 5 } };
+      const whole = await run.call(ask(offline, provider, { message: "hi" }), { script: [entry] });
+      assert.equal(whole.status, 200, whole.body.toString());
+      assert.equal(whole.answer?.content, "one two");
+      assert.equal(whole.answer?.finishReason, "stop");
+      assert.equal(whole.usage?.promptTokens, 40);
+      assert.equal(whole.usage?.completionTokens, 5);
+      const [sent] = whole.sent;
+      assert.deepEqual(
+        sent?.messages.map(({ role, content }) => [role, content]),
+        [
+          ["system", "Be brief."],
+          ["user", "hi"],
+        ],
+      );
+      assert.ok(sent?.body.includes("Be brief."));
 
-    const streamed = await run.call(ask(offline, provider, { message: "hi", stream: true }), {
-      script: [entry],
-    });
-    assert.equal(streamed.status, 200, streamed.body.toString());
-    assert.equal(streamed.answer?.content, "one two");
-    assert.equal(streamed.usage?.completionTokens, 5);
-    assert.ok((streamed.events?.length ?? 0) >= 4, "the pieces are events of their own");
-  });
+      const streamed = await run.call(ask(offline, provider, { message: "hi", stream: true }), {
+        script: [entry],
+      });
+      assert.equal(streamed.status, 200, streamed.body.toString());
+      assert.equal(streamed.answer?.content, "one two");
+      assert.equal(streamed.usage?.completionTokens, 5);
+      assert.ok((streamed.events?.length ?? 0) >= 4, "the pieces are events of their own");
+    },
+  );
 
-  test(`scripted tool calls, lengths and errors are read by the wire format of ${provider}`, async (t) => {
-    const offline = await offlineWith(t, EVERY_PROVIDER);
-    const run = await offline.case();
-    const request = ask(offline, provider, { message: "hi" });
-    const toolCalls = [{ name: "look_up", arguments: { city: "Bern" } }];
-    const called = await run.call(request, { script: [{ toolCalls }] });
-    assert.equal(called.answer?.finishReason, "tool_calls", called.body.toString());
-    assert.deepEqual(
-      called.answer?.toolCalls.map(({ name, arguments: json }) => [name, JSON.parse(json)]),
-      [["look_up", { city: "Bern" }]],
-    );
-    const stream = ask(offline, provider, { message: "hi", stream: true });
-    const streamed = await run.call(stream, { script: [{ toolCalls }] });
-    assert.deepEqual(
-      streamed.answer?.toolCalls.map(({ name, arguments: json }) => [name, JSON.parse(json)]),
-      [["look_up", { city: "Bern" }]],
-    );
-    const cut = await run.call(request, { script: [{ reply: "half", finishReason: "length" }] });
-    assert.equal(cut.answer?.finishReason, "length");
-    const failed = await run.call(request, { script: [{ status: 503 }] });
-    assert.equal(failed.status, 502);
-    assert.match(failed.error?.message ?? "", /503: scripted status 503/);
-    assert.equal(failed.refusedAt, "call");
-    const late = await run.call(request, { script: [{ timeout: true }] });
-    assert.match(late.error?.message ?? "", /timed out after 60000 ms/);
-    assert.equal(late.durationMs, 60_000);
-    const broken = await run.call(stream, {
-      script: [{ chunks: ["one ", "two ", "three"], disconnectAfterChunks: 2 }],
-    });
-    assert.equal(broken.answer?.content, "one two ");
-    assert.equal(broken.attempts[0]?.status, 200);
-    const gone = await run.call(request, { script: [{ disconnect: true }] });
-    assert.match(gone.error?.message ?? "", /unreachable/);
-  });
+  verifies(
+    "offline.wire",
+    `scripted tool calls, lengths and errors are read by the wire format of ${provider}`,
+    async (t) => {
+      const offline = await offlineWith(t, EVERY_PROVIDER);
+      const run = await offline.case();
+      const request = ask(offline, provider, { message: "hi" });
+      const toolCalls = [{ name: "look_up", arguments: { city: "Bern" } }];
+      const called = await run.call(request, { script: [{ toolCalls }] });
+      assert.equal(called.answer?.finishReason, "tool_calls", called.body.toString());
+      assert.deepEqual(
+        called.answer?.toolCalls.map(({ name, arguments: json }) => [name, JSON.parse(json)]),
+        [["look_up", { city: "Bern" }]],
+      );
+      const stream = ask(offline, provider, { message: "hi", stream: true });
+      const streamed = await run.call(stream, { script: [{ toolCalls }] });
+      assert.deepEqual(
+        streamed.answer?.toolCalls.map(({ name, arguments: json }) => [name, JSON.parse(json)]),
+        [["look_up", { city: "Bern" }]],
+      );
+      const cut = await run.call(request, { script: [{ reply: "half", finishReason: "length" }] });
+      assert.equal(cut.answer?.finishReason, "length");
+      const failed = await run.call(request, { script: [{ status: 503 }] });
+      assert.equal(failed.status, 502);
+      assert.match(failed.error?.message ?? "", /503: scripted status 503/);
+      assert.equal(failed.refusedAt, "call");
+      const late = await run.call(request, { script: [{ timeout: true }] });
+      assert.match(late.error?.message ?? "", /timed out after 60000 ms/);
+      assert.equal(late.durationMs, 60_000);
+      const broken = await run.call(stream, {
+        script: [{ chunks: ["one ", "two ", "three"], disconnectAfterChunks: 2 }],
+      });
+      assert.equal(broken.answer?.content, "one two ");
+      assert.equal(broken.attempts[0]?.status, 200);
+      const gone = await run.call(request, { script: [{ disconnect: true }] });
+      assert.match(gone.error?.message ?? "", /unreachable/);
+    },
+  );
 }
 
-test("guardrails, failover, cost and the bytes sent are those of the real chain", async (t) => {
-  const offline = await offlineWith(t, SUPPORT);
-  const run = await offline.case();
-  const request = ask(offline, "summarise", { message: "Write to ann@example.org" });
-  const result = await run.call(request, {
-    script: [{ status: 503 }, { reply: "Ask bob@example.org.", usage: { prompt: 40, completion: 5 } }],
-  });
-  assert.equal(result.status, 200);
-  assert.equal(result.answer?.content, "Ask [EMAIL].");
-  assert.deepEqual(
-    result.guardrails.map(({ name, verdict, input, output }) => [name, verdict, input, output]),
-    [
-      ["pii", "mask", "mask", "mask"],
-      ["keyword_blocklist", "pass", "pass", undefined],
-    ],
-  );
-  assert.deepEqual(result.guardrails[0]?.runs[0]?.verdicts[0]?.spans, [[9, 24]]);
-  assert.equal(result.guardrails[0]?.runs[0]?.verdicts[0]?.text, undefined, "no text is kept unasked");
-  assert.deepEqual(
-    result.attempts.map(({ target, status }) => [target, status]),
-    [
-      ["openai-main/gpt-5-mini", 503],
-      ["openai-spare/gpt-5-nano", 200],
-    ],
-  );
-  assert.ok(result.sent.every(({ body }) => !body.includes("ann@example.org")));
-  assert.equal(result.sent[1]?.messages.at(-1)?.content, "Text: Write to [EMAIL]");
-  assert.equal(result.sent[1]?.settings?.maxOutputTokens, 100);
-  assert.equal(result.costNanoUsd, 22_500_000, "45 tokens at 0.5 USD for 1,000");
-  assert.deepEqual(result.script, { entries: 2, played: 2, missing: 0 });
-});
+verifies(
+  "offline.chain",
+  "guardrails, failover, cost and the bytes sent are those of the real chain",
+  async (t) => {
+    const offline = await offlineWith(t, SUPPORT);
+    const run = await offline.case();
+    const request = ask(offline, "summarise", { message: "Write to ann@example.org" });
+    const result = await run.call(request, {
+      script: [{ status: 503 }, { reply: "Ask bob@example.org.", usage: { prompt: 40, completion: 5 } }],
+    });
+    assert.equal(result.status, 200);
+    assert.equal(result.answer?.content, "Ask [EMAIL].");
+    assert.deepEqual(
+      result.guardrails.map(({ name, verdict, input, output }) => [name, verdict, input, output]),
+      [
+        ["pii", "mask", "mask", "mask"],
+        ["keyword_blocklist", "pass", "pass", undefined],
+      ],
+    );
+    assert.deepEqual(result.guardrails[0]?.runs[0]?.verdicts[0]?.spans, [[9, 24]]);
+    assert.equal(result.guardrails[0]?.runs[0]?.verdicts[0]?.text, undefined, "no text is kept unasked");
+    assert.deepEqual(
+      result.attempts.map(({ target, status }) => [target, status]),
+      [
+        ["openai-main/gpt-5-mini", 503],
+        ["openai-spare/gpt-5-nano", 200],
+      ],
+    );
+    assert.ok(result.sent.every(({ body }) => !body.includes("ann@example.org")));
+    assert.equal(result.sent[1]?.messages.at(-1)?.content, "Text: Write to [EMAIL]");
+    assert.equal(result.sent[1]?.settings?.maxOutputTokens, 100);
+    assert.equal(result.costNanoUsd, 22_500_000, "45 tokens at 0.5 USD for 1,000");
+    assert.deepEqual(result.script, { entries: 2, played: 2, missing: 0 });
+  },
+);
 
-test("a blocked call says which stage, guardrail, rule and span", async (t) => {
+verifies("trace.verdicts", "a blocked call says which stage, guardrail, rule and span", async (t) => {
   const offline = await offlineWith(t, SUPPORT);
   const run = await offline.case({ keepsTexts: true });
   const result = await run.call(ask(offline, "summarise", { message: "this is forbidden" }));
@@ -129,7 +141,7 @@ test("a blocked call says which stage, guardrail, rule and span", async (t) => {
   assert.equal(result.audit[0]?.event, "guardrail.blocked");
 });
 
-test("a script with too few or too many answers says so", async (t) => {
+verifies("offline.chain", "a script with too few or too many answers says so", async (t) => {
   const offline = await offlineWith(t, SUPPORT);
   const run = await offline.case();
   const request = ask(offline, "summarise", { message: "hi" });
@@ -140,70 +152,76 @@ test("a script with too few or too many answers says so", async (t) => {
   assert.deepEqual(many.script, { entries: 2, played: 1, missing: 0 });
 });
 
-test("given spend, calls, revocations, overrides, circuits and conversations are in effect", async (t) => {
-  const offline = await offlineWith(t, SUPPORT);
-  const request = ask(offline, "summarise", { message: "hi" });
-  const summarise = { project: GATEWAY, kind: "endpoint", name: "summarise" } as const;
-  const spent = await offline.case({ given: { spent: [{ subject: summarise, nanoUsd: 199_999_900_000 }] } });
-  const overBudget = await spent.call(request);
-  assert.equal(overBudget.status, 402);
-  assert.equal(overBudget.refusedAt, "budget");
-  assert.match(overBudget.error?.message ?? "", /monthly budget/);
+verifies(
+  "offline.given",
+  "given spend, calls, revocations, overrides, circuits and conversations are in effect",
+  async (t) => {
+    const offline = await offlineWith(t, SUPPORT);
+    const request = ask(offline, "summarise", { message: "hi" });
+    const summarise = { project: GATEWAY, kind: "endpoint", name: "summarise" } as const;
+    const spent = await offline.case({
+      given: { spent: [{ subject: summarise, nanoUsd: 199_999_900_000 }] },
+    });
+    const overBudget = await spent.call(request);
+    assert.equal(overBudget.status, 402);
+    assert.equal(overBudget.refusedAt, "budget");
+    assert.match(overBudget.error?.message ?? "", /monthly budget/);
 
-  const token = { project: GATEWAY, kind: "token", name: "1" } as const;
-  const poor = await offline.case({ given: { spent: [{ subject: token, nanoUsd: 50_000_000_000 }] } });
-  assert.equal((await poor.call(request)).error?.code, "token_budget");
+    const token = { project: GATEWAY, kind: "token", name: "1" } as const;
+    const poor = await offline.case({ given: { spent: [{ subject: token, nanoUsd: 50_000_000_000 }] } });
+    assert.equal((await poor.call(request)).error?.code, "token_budget");
 
-  const triage = { project: GATEWAY, kind: "endpoint", name: "triage" } as const;
-  const busy = await offline.case({ given: { calls: [{ subject: triage, count: 2, agoMs: 20_000 }] } });
-  const ask2 = ask(offline, "triage", { message: "hi" });
-  const script = [{ reply: '{"level":1}' }];
-  const limited = await busy.call(ask2, { script });
-  assert.equal(limited.status, 429);
-  assert.equal(limited.refusedAt, "limit");
-  assert.equal(limited.error?.retryAfterSeconds, 40);
-  busy.advance(40_000);
-  assert.equal((await busy.call(ask2, { script })).status, 200);
+    const triage = { project: GATEWAY, kind: "endpoint", name: "triage" } as const;
+    const busy = await offline.case({ given: { calls: [{ subject: triage, count: 2, agoMs: 20_000 }] } });
+    const ask2 = ask(offline, "triage", { message: "hi" });
+    const script = [{ reply: '{"level":1}' }];
+    const limited = await busy.call(ask2, { script });
+    assert.equal(limited.status, 429);
+    assert.equal(limited.refusedAt, "limit");
+    assert.equal(limited.error?.retryAfterSeconds, 40);
+    busy.advance(40_000);
+    assert.equal((await busy.call(ask2, { script })).status, 200);
 
-  const revoked = await offline.case({ given: { revoked: [{ project: GATEWAY, token: "1" }] } });
-  const unknown = await revoked.call(request);
-  assert.equal(unknown.status, 401);
-  assert.equal(unknown.refusedAt, "authenticate");
+    const revoked = await offline.case({ given: { revoked: [{ project: GATEWAY, token: "1" }] } });
+    const unknown = await revoked.call(request);
+    assert.equal(unknown.status, 401);
+    assert.equal(unknown.refusedAt, "authenticate");
 
-  const off = await offline.case({
-    given: { overrides: [{ project: GATEWAY, endpoint: "summarise", isActive: false }] },
-  });
-  const missing = await off.call(request);
-  assert.equal(missing.status, 404);
-  assert.equal(missing.refusedAt, "request");
+    const off = await offline.case({
+      given: { overrides: [{ project: GATEWAY, endpoint: "summarise", isActive: false }] },
+    });
+    const missing = await off.call(request);
+    assert.equal(missing.status, 404);
+    assert.equal(missing.refusedAt, "request");
 
-  const open = await offline.case({
-    given: { openCircuits: [{ project: GATEWAY, credential: "openai-main" }] },
-  });
-  const skipping = await open.call(request);
-  assert.deepEqual(
-    skipping.attempts.map(({ outcome }) => outcome),
-    ["skipped: circuit open", "ok"],
-  );
-  open.advance(30_000);
-  assert.equal((await open.call(request)).attempts.length, 1);
+    const open = await offline.case({
+      given: { openCircuits: [{ project: GATEWAY, credential: "openai-main" }] },
+    });
+    const skipping = await open.call(request);
+    assert.deepEqual(
+      skipping.attempts.map(({ outcome }) => outcome),
+      ["skipped: circuit open", "ok"],
+    );
+    open.advance(30_000);
+    assert.equal((await open.call(request)).attempts.length, 1);
 
-  const messages = [
-    { role: "user", content: "My name is Ann." },
-    { role: "assistant", content: "Hello Ann." },
-  ] as const;
-  const talking = await offline.case({
-    given: { sessions: [{ project: GATEWAY, endpoint: "triage", token: "1", messages }] },
-  });
-  const next = ask(offline, "triage", { message: "again", session_id: talking.sessions[0] });
-  const resumed = await talking.call(next, { script });
-  assert.deepEqual(
-    resumed.sent[0]?.messages.map(({ content }) => content),
-    ["You triage.", "My name is Ann.", "Hello Ann.", "again"],
-  );
-});
+    const messages = [
+      { role: "user", content: "My name is Ann." },
+      { role: "assistant", content: "Hello Ann." },
+    ] as const;
+    const talking = await offline.case({
+      given: { sessions: [{ project: GATEWAY, endpoint: "triage", token: "1", messages }] },
+    });
+    const next = ask(offline, "triage", { message: "again", session_id: talking.sessions[0] });
+    const resumed = await talking.call(next, { script });
+    assert.deepEqual(
+      resumed.sent[0]?.messages.map(({ content }) => content),
+      ["You triage.", "My name is Ann.", "Hello Ann.", "again"],
+    );
+  },
+);
 
-test("nothing of a case reaches the next one", async (t) => {
+verifies("offline.cases", "nothing of a case reaches the next one", async (t) => {
   const offline = await offlineWith(t, SUPPORT);
   const request = ask(offline, "triage", { message: "hi" });
   const ids: unknown[] = [];
@@ -221,78 +239,87 @@ test("nothing of a case reaches the next one", async (t) => {
   assert.deepEqual(ids.slice(0, 2), ids.slice(2, 4), "ids are the same in every case");
 });
 
-test("aliases, MCP tools and proxy endpoints are called through their own surfaces", async (t) => {
-  const offline = await offlineWith(t, SUPPORT);
-  const run = await offline.case();
-  const alias = completionRequest(WRAPPER, "smart", { message: "hi" }, offline.token(WRAPPER, "3"));
-  const completion = await run.call(alias, { script: [{ reply: "Hello." }] });
-  assert.equal(completion.answer?.content, "Hello.", completion.body.toString());
-  assert.equal(completion.sent[0]?.target, "claude/claude-sonnet-4-5");
+verifies(
+  "offline.chain",
+  "aliases, MCP tools and proxy endpoints are called through their own surfaces",
+  async (t) => {
+    const offline = await offlineWith(t, SUPPORT);
+    const run = await offline.case();
+    const alias = completionRequest(WRAPPER, "smart", { message: "hi" }, offline.token(WRAPPER, "3"));
+    const completion = await run.call(alias, { script: [{ reply: "Hello." }] });
+    assert.equal(completion.answer?.content, "Hello.", completion.body.toString());
+    assert.equal(completion.sent[0]?.target, "claude/claude-sonnet-4-5");
 
-  const tool = toolRequest(GATEWAY, "triage", { message: "hi" }, offline.token(GATEWAY, "1"));
-  const called = await run.call(tool, { script: [{ reply: '{"level":2}' }] });
-  assert.equal(called.answer?.content, '{"level":2}', called.body.toString());
+    const tool = toolRequest(GATEWAY, "triage", { message: "hi" }, offline.token(GATEWAY, "1"));
+    const called = await run.call(tool, { script: [{ reply: '{"level":2}' }] });
+    assert.equal(called.answer?.content, '{"level":2}', called.body.toString());
 
-  const proxied = proxyRequest(
-    PROXY,
-    "items",
-    { path: "/list?limit=1", method: "POST", body: { a: 1 } },
-    offline.token(PROXY, "4"),
-  );
-  const answer = await run.call(proxied, {
-    upstream: { status: 201, headers: { "x-own": "1" }, body: { items: [] } },
-  });
-  assert.equal(answer.status, 201, answer.body.toString());
-  assert.deepEqual(answer.json, { items: [] });
-  assert.equal(answer.headers["x-own"], "1");
-  assert.equal(answer.upstream[0]?.path, "/v1/list?limit=1");
-  assert.equal(answer.upstream[0]?.body, '{"a":1}');
-});
+    const proxied = proxyRequest(
+      PROXY,
+      "items",
+      { path: "/list?limit=1", method: "POST", body: { a: 1 } },
+      offline.token(PROXY, "4"),
+    );
+    const answer = await run.call(proxied, {
+      upstream: { status: 201, headers: { "x-own": "1" }, body: { items: [] } },
+    });
+    assert.equal(answer.status, 201, answer.body.toString());
+    assert.deepEqual(answer.json, { items: [] });
+    assert.equal(answer.headers["x-own"], "1");
+    assert.equal(answer.upstream[0]?.path, "/v1/list?limit=1");
+    assert.equal(answer.upstream[0]?.body, '{"a":1}');
+  },
+);
 
-test("each protection can be taken out, and calls show which ones are at work", async (t) => {
-  const offline = await offlineWith(t, SUPPORT);
-  const labels = offline.protections.map(({ owner, label }) => `${owner.name}: ${label}`);
-  assert.deepEqual(labels, [
-    "summarise: pii",
-    "summarise: keyword_blocklist",
-    "summarise: monthly_budget_usd",
-    "summarise: failover openai-spare/gpt-5-nano",
-    "triage: rate_limit_per_minute",
-    "triage: usage_hard_limit_tokens",
-    "triage: input_schema",
-    "triage: output_schema",
-    "triage: tool triage",
-    "1: budget of token web",
-    "smart: smart",
-    "smart: rate_limit_per_minute",
-    "items: rate_limit_per_minute",
-  ]);
-  const idOf = (label: string): string => {
-    const found = offline.protections.find(({ owner, label: own }) => `${owner.name}: ${own}` === label);
-    assert.ok(found !== undefined, label);
-    return found.id;
-  };
-  const blocked = ask(offline, "summarise", { message: "this is forbidden, ann@example.org" });
-  const whole = await (await offline.case()).call(blocked);
-  assert.deepEqual(whole.shown, [
-    { id: idOf("summarise: pii"), way: "acts" },
-    { id: idOf("summarise: keyword_blocklist"), way: "acts" },
-  ]);
-  const without = await offline.case({ without: idOf("summarise: keyword_blocklist") });
-  assert.equal((await without.call(blocked)).status, 200);
-  const noFailover = await offline.case({ without: idOf("summarise: failover openai-spare/gpt-5-nano") });
-  const failed = await noFailover.call(ask(offline, "summarise", { message: "hi" }), {
-    script: [{ status: 503 }],
-  });
-  assert.equal(failed.attempts.length, 1);
-  const tokenSum = { project: GATEWAY, kind: "token", name: "1" } as const;
-  const given = { spent: [{ subject: tokenSum, nanoUsd: 60_000_000_000 }] };
-  const uncapped = await offline.case({ without: idOf("1: budget of token web"), given });
-  assert.equal((await uncapped.call(ask(offline, "summarise", { message: "hi" }))).status, 200);
-  const script = [{ reply: "no JSON" }];
-  const checked = await (await offline.case()).call(ask(offline, "triage", { message: "hi" }), { script });
-  assert.equal(checked.refusedAt, "check");
-  const unchecked = await offline.case({ without: idOf("triage: output_schema") });
-  assert.equal((await unchecked.call(ask(offline, "triage", { message: "hi" }), { script })).status, 200);
-  for (const { id, isRemovable } of offline.protections) if (isRemovable) await offline.case({ without: id });
-});
+verifies(
+  "offline.protections",
+  "each protection can be taken out, and calls show which ones are at work",
+  async (t) => {
+    const offline = await offlineWith(t, SUPPORT);
+    const labels = offline.protections.map(({ owner, label }) => `${owner.name}: ${label}`);
+    assert.deepEqual(labels, [
+      "summarise: pii",
+      "summarise: keyword_blocklist",
+      "summarise: monthly_budget_usd",
+      "summarise: failover openai-spare/gpt-5-nano",
+      "triage: rate_limit_per_minute",
+      "triage: usage_hard_limit_tokens",
+      "triage: input_schema",
+      "triage: output_schema",
+      "triage: tool triage",
+      "1: budget of token web",
+      "smart: smart",
+      "smart: rate_limit_per_minute",
+      "items: rate_limit_per_minute",
+    ]);
+    const idOf = (label: string): string => {
+      const found = offline.protections.find(({ owner, label: own }) => `${owner.name}: ${own}` === label);
+      assert.ok(found !== undefined, label);
+      return found.id;
+    };
+    const blocked = ask(offline, "summarise", { message: "this is forbidden, ann@example.org" });
+    const whole = await (await offline.case()).call(blocked);
+    assert.deepEqual(whole.shown, [
+      { id: idOf("summarise: pii"), way: "acts" },
+      { id: idOf("summarise: keyword_blocklist"), way: "acts" },
+    ]);
+    const without = await offline.case({ without: idOf("summarise: keyword_blocklist") });
+    assert.equal((await without.call(blocked)).status, 200);
+    const noFailover = await offline.case({ without: idOf("summarise: failover openai-spare/gpt-5-nano") });
+    const failed = await noFailover.call(ask(offline, "summarise", { message: "hi" }), {
+      script: [{ status: 503 }],
+    });
+    assert.equal(failed.attempts.length, 1);
+    const tokenSum = { project: GATEWAY, kind: "token", name: "1" } as const;
+    const given = { spent: [{ subject: tokenSum, nanoUsd: 60_000_000_000 }] };
+    const uncapped = await offline.case({ without: idOf("1: budget of token web"), given });
+    assert.equal((await uncapped.call(ask(offline, "summarise", { message: "hi" }))).status, 200);
+    const script = [{ reply: "no JSON" }];
+    const checked = await (await offline.case()).call(ask(offline, "triage", { message: "hi" }), { script });
+    assert.equal(checked.refusedAt, "check");
+    const unchecked = await offline.case({ without: idOf("triage: output_schema") });
+    assert.equal((await unchecked.call(ask(offline, "triage", { message: "hi" }), { script })).status, 200);
+    for (const { id, isRemovable } of offline.protections)
+      if (isRemovable) await offline.case({ without: id });
+  },
+);

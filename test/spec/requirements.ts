@@ -10,6 +10,7 @@ import { GUARD } from "./requirements/guard.ts";
 import { HTTP } from "./requirements/http.ts";
 import { JSONRPC } from "./requirements/jsonrpc.ts";
 import { LIMITS } from "./requirements/limits.ts";
+import { OFFLINE } from "./requirements/offline.ts";
 import { OPERATE } from "./requirements/operate.ts";
 import { PROVIDERS } from "./requirements/providers.ts";
 import { REVIEW } from "./requirements/review.ts";
@@ -37,6 +38,7 @@ export const AREAS: readonly Area[] = [
   { title: "Running, reload and records", requirements: RUNNING },
   { title: "Reviewing changes", requirements: REVIEW },
   { title: "Operating", requirements: OPERATE },
+  { title: "Offline: tests and explanations", requirements: OFFLINE },
   { title: "Events, audit log and webhooks", requirements: EVENTS },
   { title: "MCP and the control plane", requirements: JSONRPC },
   { title: "Wrapper and proxy", requirements: SURFACES },
@@ -55,6 +57,7 @@ export const REQUIREMENTS = {
   ...RUNNING,
   ...REVIEW,
   ...OPERATE,
+  ...OFFLINE,
   ...EVENTS,
   ...JSONRPC,
   ...SURFACES,
