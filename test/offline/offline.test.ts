@@ -323,3 +323,57 @@ verifies(
       if (isRemovable) await offline.case({ without: id });
   },
 );
+
+verifies(
+  "offline.closed",
+  "webhook guardrails, MCP servers and fetches of plugins are refused and named",
+  async (t) => {
+    const yaml = SUPPORT.replace(
+      "- { use: keyword_blocklist, keywords: [forbidden] }",
+      "- { use: webhook, url: 'https://judge.example.com/secret-path', on_error: allow }",
+    ).replace(
+      "    credentials:\n      - { name: openai-main",
+      "    mcp_servers:\n      - { name: Files, url: 'https://files.example.com/mcp' }\n    credentials:\n      - { name: openai-main",
+    );
+    const offline = await offlineWith(t, yaml);
+    const run = await offline.case();
+    const result = await run.call(ask(offline, "summarise", { message: "hi" }));
+    assert.equal(result.status, 200);
+    assert.equal(result.guardrails[1]?.verdict, "error");
+    assert.deepEqual(result.closed, ["a request to https://judge.example.com"]);
+    const token = offline.token(GATEWAY, "1");
+    const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+    const listed = await run.call({
+      ...toolRequest(GATEWAY, "x", {}, token),
+      body: JSON.stringify(list),
+    });
+    assert.equal(listed.status, 200, listed.body.toString());
+    assert.deepEqual(listed.closed, ["the tools of MCP server 'Files'"]);
+  },
+);
+
+verifies(
+  "offline.chain",
+  "a plugin that takes its own time keeps its deadline, by the case's clock",
+  async (t) => {
+    const plugin = `
+    import { defineGuardrail } from "sluice/plugin";
+    export default defineGuardrail({
+      name: "slow", description: "Takes its time.", schema: { type: "object" }, examples: [{}],
+      setup: (_options, host) => ({
+        judge: (text) => new Promise((resolve) => host.clock.after(text === "late" ? 10_000 : 20, () => resolve(undefined))),
+      }),
+    });`;
+    const yaml = SUPPORT.replace("version: 1", "version: 1\nplugins: [./slow.mjs]").replace(
+      "- { use: keyword_blocklist, keywords: [forbidden] }",
+      "- { use: slow, timeout_ms: 100 }",
+    );
+    const offline = await offlineWith(t, yaml, { "slow.mjs": plugin });
+    const run = await offline.case();
+    const quick = await run.call(ask(offline, "summarise", { message: "soon" }));
+    assert.equal(quick.status, 200, quick.body.toString());
+    const late = await run.call(ask(offline, "summarise", { message: "late" }));
+    assert.equal(late.guardrails[1]?.verdict, "error", late.body.toString());
+    assert.equal(late.refusedAt, "guard");
+  },
+);

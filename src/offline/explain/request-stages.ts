@@ -1,8 +1,8 @@
 /** The stages before the guardrails: token, limits and budget, with the keys that decide them. */
 import { nanoUsdText, parseUsd } from "../../base/money.ts";
-import { listTariffsOf } from "../../compile/prices.ts";
 import { targetsOf } from "../../compile/targets.ts";
 import type { ResolvedConfig } from "../../config/model.ts";
+import { listTariffsOf } from "../../config/price-schedules.ts";
 import type { ClaimRecord, TraceRecord } from "../../pipeline/trace-record.ts";
 import { estimateTokens, type Message } from "../../plugin/index.ts";
 import { numberOf } from "../settings.ts";

@@ -13,7 +13,6 @@ export const OFFLINE = {
     "Each protection of an endpoint can be taken out of the compiled configuration, and calls show which are at work.",
   "trace.verdicts":
     "The trace of a call has each guardrail's verdict with rule, text and spans, and keeps texts only on request.",
-  "trace.off": "A call that nobody traces makes no object for it.",
   "explain.stages":
     "`sluice explain` prints one line a stage with what decided it and where that is configured, as text and as JSON.",
   "explain.places":
