@@ -4,6 +4,7 @@
  */
 import http from "node:http";
 import https from "node:https";
+import type { Socket } from "node:net";
 import type { Clock } from "../plugin/index.ts";
 import { environmentProxies, type ProxyFor } from "./forward-proxy.ts";
 import { reasonOf } from "./guarded.ts";
@@ -98,10 +99,14 @@ function tunneling(agent: http.Agent, sockets: Sockets): http.Agent {
   // Node gives the origin's host and port, and takes a socket later; its types know neither.
   agent.createConnection = ((
     { host, port, protocol }: { host: string; port: number; protocol: string },
-    connected: (error: Error | null, socket?: unknown) => void,
+    connected: (error: Error | null, socket?: Socket) => void,
   ) => {
     const name = host.includes(":") ? `[${host}]` : host;
-    sockets.open(new URL(`${protocol}//${name}:${port}`), connected);
+    sockets.open(new URL(`${protocol}//${name}:${port}`), (error, socket) => {
+      connected(error, socket);
+      // A tunnel is paused when it is handed over, and Node reads only from sockets that were never paused.
+      socket?.resume();
+    });
   }) as typeof agent.createConnection;
   return agent;
 }

@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createSecureServer, type ServerHttp2Session } from "node:http2";
 import https from "node:https";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -12,7 +13,7 @@ import { systemClock } from "../../src/base/clock.ts";
 import { environmentProxies, fixedProxy } from "../../src/net/forward-proxy.ts";
 import { guardedHttp } from "../../src/net/guarded.ts";
 import type { HttpClient } from "../../src/net/http-client.ts";
-import { createRequestClient, type RequestClientOptions } from "../../src/net/request.ts";
+import { createRequestClient, loadClient, type RequestClientOptions } from "../../src/net/request.ts";
 import { fakeUpstream, jsonAnswer } from "../../src/testing/fake-upstream.ts";
 import { verifies } from "../spec/verifies.ts";
 import { forwardProxy, listen, type Way } from "./forward-proxy.ts";
@@ -306,4 +307,23 @@ verifies(
 test("a server without HTTP/2 is spoken to over HTTP/1.1", async (t) => {
   const client = clientOf(t, { http2: true });
   assert.equal((await ask(client, await secureEcho(t)).over).body, "{}");
+});
+
+test("undici's Client is loaded alone, and with all of undici where a version has moved it", () => {
+  const load = createRequire(import.meta.url);
+  const { Client } = load("undici");
+  const loaded: string[] = [];
+  const alone = loadClient((id) => {
+    loaded.push(id);
+    return load(id);
+  });
+  assert.equal(alone, Client);
+  // Not a fault, but three times the load time: see whether the module has a new place.
+  assert.deepEqual(loaded, ["undici/lib/dispatcher/client.js"]);
+  const moved = (id: string): unknown => (id === "undici" ? load(id) : assert.fail("no such module"));
+  assert.equal(loadClient(moved), Client);
+  assert.equal(
+    loadClient((id) => (id === "undici" ? load(id) : { Client })),
+    Client,
+  );
 });
