@@ -16,6 +16,13 @@ const COMMANDS: Readonly<Record<string, LoadCommand>> = {
     ]);
     return validateCommand(pluginLoader);
   },
+  render: async () => {
+    const [{ renderCommand }, { pluginLoader }] = await Promise.all([
+      import("./render.ts"),
+      import("../gateway/load.ts"),
+    ]);
+    return renderCommand(pluginLoader);
+  },
   plan: async () => {
     const [{ planCommand }, { pluginLoader }] = await Promise.all([
       import("./plan/plan.ts"),

@@ -5,6 +5,7 @@
 import { fingerprint } from "../base/ids.ts";
 import type { JsonValue } from "../plugin/chat.ts";
 import type { SourcePlace } from "./model.ts";
+import { escapedReferences } from "./read/references.ts";
 import type { Key, Spot, Tree } from "./read/tree.ts";
 import { isSensitiveKey } from "./report/mask.ts";
 import { slugOf } from "./slug.ts";
@@ -94,12 +95,13 @@ function shownAt(container: object, key: Key, value: unknown, showing: Showing):
   const isSensitive = typeof key === "string" && key !== "hash" && isSensitiveKey(key);
   const isSecret = showing.isSecret || isSensitive;
   const reference = showing.tree.reference(container, key);
-  if (reference === undefined) return shown(value, { ...showing, isSecret });
+  if (reference === undefined)
+    return shown(typeof value === "string" ? escapedReferences(value) : value, { ...showing, isSecret });
   return isSecret ? withoutWritten(reference.shown) : shownText(reference.shown, false);
 }
 
 const HIDDEN = "***";
-const REFERENCE = /\$\{(?:env|file):[^}\n]*\}/g;
+const REFERENCE = /\$\{(?:env|file):[^}\n]*\}?/g;
 const USER = /(\/\/)([^\s/@]+)@/g;
 const SCHEME = /^(?:Bearer|Basic|Token) $/i;
 

@@ -25,6 +25,11 @@ export interface ReferenceReader {
 }
 
 const REFERENCE = /\$?\$\{(env|file):([^}\n]*)(\}?)/g;
+/** The same text as it would be written: what looks like a reference in it stays text. */
+export function escapedReferences(text: string): string {
+  return text.includes("${") ? text.replace(/\$\{(?:env|file):/g, (start) => `$${start}`) : text;
+}
+
 const ENV_NAME = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/;
 
 /** Resolves every string under `container`, in place. One that cannot be is reported, taken out and marked. */
@@ -61,7 +66,7 @@ export function resolveString(value: string, spot: Spot, reader: ReferenceReader
     shown += value.slice(shownTo, offset);
     shownTo = offset + written.length;
     if (written.startsWith("$$")) {
-      shown += written.slice(1);
+      shown += written;
       return written.slice(1);
     }
     text = written;
@@ -71,7 +76,7 @@ export function resolveString(value: string, spot: Spot, reader: ReferenceReader
     const outcome = found ?? malformed(written);
     if ("text" in outcome) {
       if (outcome.isDefault !== true) tree.broughtIn(outcome.text, written);
-      shown += outcome.isContent === true ? outcome.text : written;
+      shown += outcome.isContent === true ? escapedReferences(outcome.text) : written;
       return outcome.text;
     }
     shown += written;

@@ -28,4 +28,11 @@ export const REVIEW = {
     "The markdown plan has at most 65,000 characters and cuts the lowest risk first; no text of a configuration breaks out of it.",
   "plan.github": "The plan as annotations follows the grammar of GitHub's workflow commands.",
   "plan.plugins": "No code of plugins is executed by `plan` and `render`, and their output says so.",
+  "render.merged":
+    "`sluice render` prints the configuration with includes, overlays and defaults merged, and references as written.",
+  "render.again": "What `sluice render` prints as YAML loads again as an equal configuration.",
+  "render.provenance":
+    "`render --provenance` says for each value in which file and line it is written, or that it is a default.",
+  "render.invalid":
+    "`render` of an invalid configuration prints its diagnostics on standard error and exits 1.",
 } as const;
