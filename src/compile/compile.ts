@@ -15,7 +15,7 @@ import type { InstancePool } from "../plugins-host/instances.ts";
 import type { Registry } from "../plugins-host/registry.ts";
 import type { ProviderClients } from "../upstream/provider-clients.ts";
 import { type CompileContext, CompileError, type SetUpStage } from "./context.ts";
-import { builtIn, finishSteps, recordHooks, requestSteps, thirdParty, traceStep } from "./endpoint.ts";
+import { builtIn, finishSteps, ownFinishSteps, recordHooks, requestSteps, thirdParty } from "./endpoint.ts";
 import { EndpointUnits } from "./endpoint-units.ts";
 import { compileMcp } from "./mcp.ts";
 import type { CompiledConfig, CompiledEndpoint, CompiledProject } from "./model.ts";
@@ -58,8 +58,9 @@ async function compileAll(context: CompileContext, hash: string): Promise<Compil
     hash,
     server: config.server,
     projects,
+    tracesCalls: config.calls.keep > 0,
     authenticate: requestSteps(authenticate === undefined ? [] : [authenticate]),
-    record: [...finishSteps(record === undefined ? [] : [record]), ...traceStep(context)],
+    record: [...finishSteps(record === undefined ? [] : [record]), ...context.ownFinish],
     close: () => lease.release(),
   });
 }
@@ -121,6 +122,7 @@ export async function makeContext(input: CompileInput): Promise<CompileContext> 
     registry,
     platform,
     lease,
+    ownFinish: ownFinishSteps(config, platform, redact),
     slices: new Slices(),
     outbound,
     setUpStage,
@@ -162,7 +164,8 @@ const setUp: SetUpStage = (plugin, options, host) => plugin.setup(options as nev
 /** Redaction for logs is the built-in PII filter in mask mode; what it cannot judge at once is left out whole. */
 async function redactor({ config, registry, platform }: CompileInput): Promise<(text: string) => string> {
   const pii = registry.guardrails.get("pii");
-  if (config.log.content !== "redacted" || pii === undefined) return () => "[REDACTED]";
+  const isNeeded = config.log.content === "redacted" || config.calls.content === "redacted";
+  if (!isNeeded || pii === undefined) return () => "[REDACTED]";
   const host = makeHost({
     platform,
     plugin: "pii",

@@ -6,6 +6,7 @@ import type { Hooks, Host, MaybePromise } from "../plugin/index.ts";
 import type { Platform } from "../plugins-host/host.ts";
 import type { InstanceLease } from "../plugins-host/instances.ts";
 import type { Registry } from "../plugins-host/registry.ts";
+import type { FinishStep } from "./model.ts";
 import type { Outbound } from "./outbound.ts";
 
 export interface CompileContext {
@@ -13,6 +14,8 @@ export interface CompileContext {
   readonly registry: Registry;
   readonly platform: Platform;
   readonly lease: InstanceLease;
+  /** Steps of the gateway itself that run at the end of every call. */
+  readonly ownFinish: readonly FinishStep[];
   /** Loops over many things yield to the event loop when their slice is used up. */
   readonly slices: Slices;
   hostFor(plugin: Plugin): Host;

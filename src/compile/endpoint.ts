@@ -1,6 +1,13 @@
 /** Compiles one endpoint: sets up the plugins of each stage and arranges their hooks in flat arrays, one per kind. */
 import { uuidV5 } from "../base/ids.ts";
-import type { AliasConfig, EndpointConfig, GuardrailUse, ProjectConfig, StageUse } from "../config/model.ts";
+import type {
+  AliasConfig,
+  EndpointConfig,
+  GuardrailUse,
+  ProjectConfig,
+  ResolvedConfig,
+  StageUse,
+} from "../config/model.ts";
 import { endpointDefaultsWith } from "../config/schema/defaults.ts";
 import { guardrailHooks } from "../guardrails/guardrail.ts";
 import { DeadlineError } from "../guardrails/verdict.ts";
@@ -62,9 +69,9 @@ export function compileEndpoint(
         targets,
         response: upward.flatMap((placed) => placed.response ?? []),
         stream: upward.flatMap((placed) => placed.stream ?? []),
-        keepsAnswer: chain.some((placed) => placed.readsAnswer) || tracesContent(context),
+        keepsAnswer: chain.some((placed) => placed.readsAnswer) || keepsTexts(context),
         commit: upward.flatMap((placed) => placed.commit ?? []),
-        finish: [...finishSteps(upward), ...auditStep(context), ...traceStep(context)],
+        finish: [...finishSteps(upward), ...auditStep(context), ...context.ownFinish],
       };
     }),
   );
@@ -206,15 +213,24 @@ function auditStep({ platform }: CompileContext): FinishStep[] {
   return ownStep(platform, "audit", platform.auditBlocks).map((step) => ({ ...step, withAnswer: true }));
 }
 
-/** Where traces are exported, of every call; elsewhere it costs nothing. */
-export function traceStep({ config, platform }: CompileContext): FinishStep[] {
-  if (config.telemetry.otlp.endpoint === null) return [];
-  return ownStep(platform, "traces", platform.traces?.finish);
+/** Recent calls and time series of every call; traces where they are exported, elsewhere they cost nothing. */
+export function ownFinishSteps(
+  { calls, telemetry }: ResolvedConfig,
+  platform: Platform,
+  redact: (text: string) => string,
+): readonly FinishStep[] {
+  const asItIs = (text: string): string => text;
+  const shown = calls.content === "none" ? undefined : calls.content === "full" ? asItIs : redact;
+  return [
+    ...ownStep(platform, "history", platform.history?.(shown)),
+    ...(telemetry.otlp.endpoint === null ? [] : ownStep(platform, "traces", platform.traces?.finish)),
+  ];
 }
 
-function tracesContent({ config }: CompileContext): boolean {
+/** The texts of an answer that is over are read by traces or by recent calls. */
+function keepsTexts({ config }: CompileContext): boolean {
   const { endpoint, content } = config.telemetry.otlp;
-  return endpoint !== null && content;
+  return (endpoint !== null && content) || (config.calls.keep > 0 && config.calls.content !== "none");
 }
 
 /** A finish hook of the gateway itself. */
@@ -246,6 +262,6 @@ export async function passthroughChain(
   const chain = own.filter((placed) => placed !== undefined).sort((a, b) => a.stage - b.stage);
   return {
     request: withDecision(requestSteps(chain)),
-    finish: [...finishSteps(chain.toReversed()), ...auditStep(context), ...traceStep(context)],
+    finish: [...finishSteps(chain.toReversed()), ...auditStep(context), ...context.ownFinish],
   };
 }

@@ -23,6 +23,8 @@ export interface CompiledConfig {
   readonly hash: string;
   readonly server: ServerConfig;
   readonly projects: ReadonlyMap<string, CompiledProject>;
+  /** Whether each call has a stage trace, which recent calls keep. */
+  readonly tracesCalls: boolean;
   /** Stage authenticate, for every route: the body is not read before these have run. */
   readonly authenticate: readonly RequestStep[];
   /** `finish` hooks of stage record, for calls that end before their endpoint is known. */

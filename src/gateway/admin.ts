@@ -39,6 +39,7 @@ export function adminContext(sources: AdminSources): AdminContext {
     tokens: () => live.config.control_plane.tokens,
     control: () => sources.control(),
     reload: (reviewed) => reloader.reload(reviewed),
+    history: platform.recorded,
     overview: () =>
       andThen(sources.readiness(), (readiness) =>
         overviewOf({

@@ -229,6 +229,8 @@ class RunningGateway implements Gateway, SurfaceGateway {
       readiness: () => this.#readiness(),
       uuid: () => this.random.uuid(),
     };
+    // Nothing waits for it: hours of before are added to those that are being counted.
+    void this.rt.hours?.begin();
     try {
       const url = await this.#listen(server.host, server.port, publicPlane(this, health));
       const adminUrl = admin.enabled
@@ -374,6 +376,7 @@ class RunningGateway implements Gateway, SurfaceGateway {
       closed("events", () => events.close(leftMs)),
       closed("traces", () => traces.close(leftMs)),
     ]);
+    await closed("history", () => this.rt.hours?.close());
     await closed("http", () => http.close());
     await closed("store", () => store.close());
     await closed("metrics", () => metrics.close());

@@ -156,6 +156,7 @@ export class LiveConfig {
     this.#rt.log.setLevel(usable.log.level);
     this.#rt.http.allow(usable.network.allow);
     this.#rt.traces.configure(usable.telemetry.otlp);
+    this.#rt.recorded.recent.keep(usable.calls.keep);
     for (const { code, file, line, column, message } of warnings) {
       if (code === SETTING_REFUSED) continue;
       this.#rt.log.warn({ code, at: `${file}:${line}:${column}` }, message);

@@ -1,10 +1,15 @@
 /** The gateway's long-lived platform, from its first configuration: clock, log, store, metrics. They outlive reloads. */
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 import { getHeapStatistics } from "node:v8";
 import { auditBlocks } from "../audit/audit.ts";
 import { ByteBudget } from "../base/byte-budget.ts";
 import { systemClock } from "../base/clock.ts";
 import type { ResolvedConfig } from "../config/model.ts";
+import { folderShelf } from "../history/folder-shelf.ts";
+import { CallHistory } from "../history/history.ts";
+import { KeptHours, type KeptHoursOptions } from "../history/kept-hours.ts";
+import { sliceShelf } from "../history/slice-shelf.ts";
 import { type GuardedHttp, type GuardedPost, guardedHttp, guardedPost } from "../net/guarded.ts";
 import type { Call } from "../pipeline/call.ts";
 import type { StorePlugin } from "../plugin/contract.ts";
@@ -36,6 +41,9 @@ export interface GatewayPlatform extends Platform {
   readonly http: GuardedHttp;
   readonly events: GatewayEvents;
   readonly traces: Traces;
+  readonly recorded: CallHistory;
+  /** Keeps the hours of its time series; undefined: the store forgets everything at the end of the process. */
+  readonly hours: KeptHours | undefined;
 }
 
 /** For what the operator names: no address is refused. */
@@ -61,6 +69,7 @@ export async function createPlatform(
   const events = new GatewayEvents({ clock, random, log, metrics, store, onThread });
   const out = (): GuardedPost => guardedPost({ clock, allow: ANYWHERE });
   const traces = new Traces({ clock, random, log, metrics, out });
+  const recorded = new CallHistory({ clock });
   const buffered = new ByteBudget(bufferedBytesMax(config.server.max_buffered_bytes));
   metrics.gauge(
     "sluice_buffered_bytes",
@@ -70,8 +79,21 @@ export async function createPlatform(
   return {
     ...{ clock, random, log, store, metrics, requestLog: log.requests, http, buffered },
     received: (x, bytes) => holdAnswer(x, bytes, buffered),
-    ...{ events, traces, auditBlocks: auditBlocks(events.trail), audit: events.trail },
+    history: (shown) => recorded.finish(shown),
+    hours: keptHours(config, { series: recorded.series, store, clock, log }),
+    ...{ recorded, events, traces, auditBlocks: auditBlocks(events.trail), audit: events.trail },
   };
+}
+
+function keptHours(
+  { state }: ResolvedConfig,
+  { store, ...needs }: Omit<KeptHoursOptions, "shelf"> & { readonly store: StateStore },
+): KeptHours | undefined {
+  if (state.driver === "memory") return undefined;
+  if (state.driver === "file")
+    return new KeptHours({ ...needs, shelf: folderShelf(join(state.directory, "history")) });
+  const slice = store.slice?.("history");
+  return slice && new KeptHours({ ...needs, shelf: sliceShelf(slice, needs.clock) });
 }
 
 /** Durations and windows are not affected by a step; dates and months are, as the message says. */

@@ -1,7 +1,8 @@
 /** `sluice/plugin`: the public API of stages, guardrails and stores. Providers use `sluice/provider`. */
 export { bearerToken } from "./bearer.ts";
 export type { ChatChunk, ChatResult, Message } from "./chat.ts";
-export { contentLength, countCharacters } from "./content.ts";
+export { textChunk } from "./chat.ts";
+export { contentLength, contentText, countCharacters } from "./content.ts";
 export type {
   Answer,
   AnswerStream,

@@ -21,6 +21,8 @@ export interface Platform {
   readonly http: Pick<GuardedHttp, "fetch">;
   /** A finish hook of every endpoint's calls: a guardrail's block is an audit event. */
   readonly auditBlocks?: NonNullable<Hooks["finish"]>;
+  /** A finish hook of every call, for recent calls and time series. `shown`: how texts are kept; undefined: not at all. */
+  readonly history?: (shown: ((text: string) => string) | undefined) => NonNullable<Hooks["finish"]>;
   /** What providers get as `traceparent`, and a finish hook of every call where traces are exported. */
   readonly traces?: {
     traceparent(x: Exchange): string | undefined;

@@ -12,6 +12,7 @@ import type { RequestHandler } from "../http/server.ts";
 import { Call, type Runtime } from "../pipeline/call.ts";
 import { endCall } from "../pipeline/end.ts";
 import type { OpenCalls } from "../pipeline/open-calls.ts";
+import { CallTrace } from "../pipeline/trace.ts";
 import type { ConfigRef, ProjectRef, Scope, Surface } from "../plugin/exchange.ts";
 import type { Random } from "../plugin/host.ts";
 import type { GatewayError } from "../plugin/index.ts";
@@ -122,6 +123,7 @@ export class RequestContext {
     });
     this.call = call;
     call.config = ref;
+    if (config.tracesCalls) call.trace = new CallTrace();
     call.lease = this;
     call.owner = this;
     call.connection = res;

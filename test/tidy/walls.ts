@@ -43,17 +43,18 @@ const WALLS: Readonly<Record<string, Wall>> = {
   pipeline: { values: [...PUBLIC, "plugin-guard"], types: ["compile", "state"] },
   http: { values: PUBLIC },
   surfaces: {
-    values: [...PUBLIC, "http", "pipeline", "state", "audit"],
+    values: [...PUBLIC, "http", "pipeline", "state", "audit", "history"],
     types: ["compile", "config", "webhooks", "telemetry"],
   },
   gateway: {
     values: [
       ...PUBLIC,
       ...["plugin-guard", "config", "net", "upstream", "state", "telemetry", "audit", "webhooks"],
-      ...["guardrails", "plugins-host", "compile", "pipeline", "http", "surfaces"],
+      ...["guardrails", "plugins-host", "compile", "pipeline", "http", "surfaces", "history"],
     ],
   },
   plan: { values: [...PUBLIC, "config"] },
+  history: { values: PUBLIC, types: ["pipeline"] },
   offline: {
     values: [
       ...PUBLIC,

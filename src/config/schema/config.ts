@@ -4,6 +4,7 @@ import type { ConfigKeys } from "../../plugin/contract.ts";
 import type { FilledOf } from "../../plugin/schema-type.ts";
 import {
   admin,
+  calls,
   controlPlane,
   log,
   network,
@@ -28,6 +29,7 @@ export const configSchema = section(
     state,
     reload,
     log,
+    calls,
     telemetry,
     network,
     plugins,

@@ -135,6 +135,17 @@ export const log = section("The runtime log: JSON lines on stdout.", {
   }),
 });
 
+export const calls = section("Recent calls, for the console, the admin API and `sluice explain`.", {
+  keep: integer("Calls kept of each project in memory, at most 20,000 in all; 0: none.", 0, 20_000, {
+    default: 1_000,
+  }),
+  content: choice(
+    "Whether texts of prompts and answers are kept with them, each cut at 8 KiB: not at all, without personal data, or as they are.",
+    ["none", "redacted", "full"],
+    { default: "none" },
+  ),
+});
+
 export const telemetry = section("Traces.", {
   otlp: section("OTLP over HTTP.", {
     endpoint: orNull(url("Where traces go; null: nowhere.", { examples: ["http://127.0.0.1:4318"] })),

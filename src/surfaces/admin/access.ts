@@ -4,6 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { CallHistory } from "../../history/history.ts";
 import type { FlatHeaders } from "../../http/respond.ts";
 import type { RequestHandler } from "../../http/server.ts";
 import { bearerToken, type Clock, type GatewayError, type MaybePromise, reject } from "../../plugin/index.ts";
@@ -29,6 +30,8 @@ export interface AdminContext {
   reload(reviewed?: ReviewedChange): Promise<Reload>;
   overview(): MaybePromise<Overview>;
   readonly records: AdminRecords;
+  /** Recent calls and time series. */
+  readonly history: Pick<CallHistory, "recent" | "series">;
 }
 
 /** What is shown of the past, and what sign-ins are recorded with. */
@@ -46,6 +49,8 @@ export interface AdminRequest {
   /** Of the response. */
   readonly headers: FlatHeaders;
   readonly access: AdminAccess;
+  /** The part of the path that `{name}` of the route stands for, decoded; "" where it has none. */
+  readonly param: string;
   /** undefined: the route does not require a control-plane token. */
   readonly caller: ControlToken | undefined;
 }

@@ -68,6 +68,15 @@ export const adminRoutes: readonly AdminRoute[] = [
 const SIGN_IN_BYTES_MAX = 4096;
 const SIGN_IN_TIMEOUT_MS = 10_000;
 
+/** What is no percent-encoding names nothing. */
+function decodedParam(param: string): string {
+  try {
+    return decodeURIComponent(param);
+  } catch {
+    return "";
+  }
+}
+
 /** A failed sign-in is recorded before it is answered, and an address that keeps failing is throttled. */
 function beginSession(ctx: AdminContext, { req, res, headers, access }: AdminRequest): void {
   const { records } = ctx;
@@ -127,7 +136,10 @@ class AdminPlane {
     const caller = needsToken ? this.#caller(req, access) : undefined;
     if (isGatewayError(caller)) return this.#refuse(req, res, caller, { headers, access });
     if (route === undefined) return sendError(req, res, wrongMethod(method, allow), headers);
-    return route.handler(this.#ctx, { req, res, headers, access: this.#access, caller });
+    return route.handler(this.#ctx, {
+      ...{ req, res, headers, access: this.#access, caller },
+      param: decodedParam(found.param),
+    });
   }
 
   #refusedOrigin(req: IncomingMessage, path: string): GatewayError | undefined {

@@ -7,6 +7,7 @@ import type { FlatHeaders } from "../../http/respond.ts";
 import { Call } from "../../pipeline/call.ts";
 import { closeMoney, type Ending, endCall } from "../../pipeline/end.ts";
 import { runRequest } from "../../pipeline/run.ts";
+import { CallTrace } from "../../pipeline/trace.ts";
 import {
   andThen,
   type GatewayError,
@@ -147,6 +148,7 @@ export class McpCalls {
       ...{ surface, scope, method, path, headers, clientAddress, project },
     });
     call.config = first.config;
+    if (first.trace !== undefined) call.trace = new CallTrace();
     call.deadlineMs = first.deadlineMs;
     call.finishSteps = this.context.generation.config.record;
     call.owner = this;

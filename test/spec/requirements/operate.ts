@@ -5,6 +5,15 @@ export const OPERATE = {
     "Tables and texts of commands are aligned by visible width, wide characters included, and wrapped to the terminal's.",
   "cli.hostile-text": "Control characters in texts of others are printed as escapes.",
   "admin.v1.schema": "Each answer of a route of `/admin/v1/` has the body that the route's schema describes.",
+  "admin.calls":
+    "`GET /admin/v1/calls` lists recent calls, newest first, with filters and pages; one is found by its id.",
+  "admin.calls.bounded": "The last `calls.keep` calls of each project are kept; 0 keeps none.",
+  "admin.calls.content":
+    "Texts are kept as `calls.content` says: not at all, redacted, or as they are, cut at 8 KiB.",
+  "admin.calls.stream":
+    "`GET /admin/v1/calls/stream` sends new calls as server-sent events, with the same filters.",
+  "admin.series": "`GET /admin/v1/series` answers calls, errors, refusals, tokens, cost and times over time.",
+  "admin.series.kept": "With the stores `file` and `redis` the hourly series survive a restart.",
   "admin.v1.access": "Routes of `/admin/v1/` need a control-plane token, and their answers are not cached.",
   "admin.overview":
     "The overview shows configuration, last reload, store, open calls, traffic, totals, overrides, budgets and circuits.",

@@ -1,6 +1,7 @@
 /** The admin listener's sign-in and records, over real HTTP: who gets in, what is recorded, what is shown. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { CallHistory } from "../../../src/history/history.ts";
 import { clientAddress, networkOf } from "../../../src/http/client-address.ts";
 import { httpServer } from "../../../src/http/server.ts";
 import { SESSION_MS, SESSIONS_MAX } from "../../../src/surfaces/admin/access.ts";
@@ -57,6 +58,7 @@ async function openPlane(t: TestContext): Promise<Plane> {
     failures: new AuthFailures({ clock, log, metrics, trail }),
     control: () => undefined,
     tokens: () => plane.tokens,
+    history: new CallHistory({ clock }),
     reload: async () => ({
       ...{ ok: true, changed: false, generation: 1, needsRestart: [], errors: [], warnings: [] },
       inUse: { hash: "", revision: "" },

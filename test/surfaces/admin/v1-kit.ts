@@ -21,8 +21,17 @@ const checks = new Map(
 export async function ask(admin: Client, line: string, sent: Sent = {}): Promise<Answer> {
   const [method = "", path = ""] = line.split(" ");
   const answer = await admin.send(path, { method, ...sent });
-  const check = checks.get(`${method} ${path.split("?", 1)[0]} ${answer.status}`);
+  const route = routeOf(method, path.split("?", 1)[0] ?? "");
+  const check = checks.get(`${method} ${route} ${answer.status}`);
   if (check === undefined) assert.ok(answer.status >= 400, `no schema for ${answer.status} of ${line}`);
   else assert.ok(check(answer.json), `${line} ${answer.status}: ${ajv.errorsText(check.errors)}`);
   return answer;
+}
+
+/** The path of the route that serves a path. */
+function routeOf(method: string, path: string): string {
+  const exact = apiRoutes.find((route) => route.method === method && route.path === path);
+  const matches = ({ path: template }: { readonly path: string }): boolean =>
+    new RegExp(`^${template.replace(/\{\w+\}/g, "[^/]+")}$`).test(path);
+  return (exact ?? apiRoutes.find((route) => route.method === method && matches(route)))?.path ?? path;
 }

@@ -32,6 +32,13 @@ export function choice<const V extends readonly string[]>(description: string, v
   return { type: "string", description, enum: values } as const;
 }
 
+/** The same, or null. */
+export function orNull<const S extends { readonly type: string }>(schema: S) {
+  return { ...schema, type: [schema.type, "null"] } as unknown as Omit<S, "type"> & {
+    readonly type: readonly [S["type"], "null"];
+  }; // What the line above makes.
+}
+
 export function list<const I extends Schema>(description: string, items: I) {
   return { type: "array", description, items } as const;
 }
