@@ -86,7 +86,7 @@ test("calls of a proxy endpoint go through the environment's forward proxy, bodi
 test("an upstream that the guard refuses is not asked through the forward proxy either", async (t) => {
   const proxy = await forwardProxy(t);
   throughEnvironment(t, proxy.url);
-  const g = await startProxy(t, { upstream_url: "http://10.1.2.3:80" }, { allow: [] });
+  const g = await startProxy(t, { upstream_url: "http://10.1.2.3" }, { allow: [] });
   const answer = await exchange(g.client.origin + proxied("/v1"));
   assert.equal(answer.status, 422);
   assert.deepEqual(proxy.asked, []);
