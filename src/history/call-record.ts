@@ -2,10 +2,11 @@
  * What is kept of one call: the fields of its log line and its stage trace, as references to small objects that the call
  * made anyway. Never the call itself, which holds its body, its messages and its answer.
  */
-import type { CallTrace, ClaimTrace, GuardrailTrace, StopTrace } from "../pipeline/trace.ts";
+import type { Call } from "../pipeline/call.ts";
+import type { ClaimTrace, GuardrailTrace, StopTrace } from "../pipeline/trace.ts";
 import type { Usage } from "../plugin/chat.ts";
 import type { Attempt, ConfigRef, EndpointRef, ProjectRef, Surface, TokenRef } from "../plugin/exchange.ts";
-import type { CallEnd, Exchange, Message } from "../plugin/index.ts";
+import type { CallEnd, Message } from "../plugin/index.ts";
 import { contentText, STAGES } from "../plugin/index.ts";
 import type { Kept } from "./recent-calls.ts";
 
@@ -63,13 +64,13 @@ const PATH_CHARACTERS_MAX = 500;
 
 /** `shown`: how texts are kept; undefined: not at all. */
 export function recordOf(
-  x: Exchange,
+  x: Call,
   end: CallEnd,
   sequence: number,
-  trace: CallTrace | undefined,
   shown: ((text: string) => string) | undefined,
 ): CallRecord {
   const { error } = end;
+  const { trace } = x;
   // Field by field: spreading costs microseconds, and this runs on every call.
   return {
     sequence,

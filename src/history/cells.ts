@@ -55,6 +55,13 @@ export interface CountedCall {
   readonly firstByteMs: number | undefined;
 }
 
+/** Where a call is counted: indexes into REASONS and of buckets; -1: nowhere. */
+export interface CountedIn {
+  readonly reason: number;
+  readonly duration: number;
+  readonly firstByte: number;
+}
+
 /** Measures of one or more cells added up. */
 export interface Totals {
   calls: number;
@@ -135,7 +142,7 @@ export class Cells {
     this.#free.push(cell);
   }
 
-  count(cell: number, call: CountedCall, reason: number, duration: number, firstByte: number): void {
+  count(cell: number, call: CountedCall, { reason, duration, firstByte }: CountedIn): void {
     const counts = this.#counts[(cell / CELLS_PER_BLOCK) | 0];
     const sums = this.#sums[(cell / CELLS_PER_BLOCK) | 0];
     if (counts === undefined || sums === undefined) return;

@@ -36,8 +36,7 @@ export class CallHistory {
     return (x, end) => {
       this.#count(x, end);
       // The gateway makes every Exchange, and makes it as a Call.
-      const { trace } = x as Call;
-      this.recent.add(recordOf(x, end, ++this.#sequence, trace, shown));
+      this.recent.add(recordOf(x as Call, end, ++this.#sequence, shown));
     };
   }
 

@@ -3,7 +3,7 @@
  * token, and provider with model. A slot in which nothing happened takes no memory, and all slots together are bounded:
  * beyond, the oldest minutes go first.
  */
-import { Cells, type CountedCall, noTotals, type Totals } from "./cells.ts";
+import { Cells, type CountedCall, type CountedIn, noTotals, type Totals } from "./cells.ts";
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
@@ -92,19 +92,9 @@ export class SeriesStore {
   count(
     into: readonly (Series | undefined)[],
     call: CountedCall,
-    {
-      nowMs,
-      reason,
-      duration,
-      firstByte,
-    }: {
-      readonly nowMs: number;
-      readonly reason: number;
-      readonly duration: number;
-      readonly firstByte: number;
-    },
+    at: CountedIn & { readonly nowMs: number },
   ): void {
-    const minute = Math.floor(nowMs / MINUTE_MS);
+    const minute = Math.floor(at.nowMs / MINUTE_MS);
     if (minute > this.#minute) this.#turn(minute);
     for (let i = 0; i < into.length; i++) {
       const series = into[i];
@@ -113,7 +103,7 @@ export class SeriesStore {
       const { minutes } = series as KeptSeries;
       // A clock that was set back counts into the newest minute.
       if (minutes.last < this.#minute) minutes.push(this.#minute, this.#cells.take());
-      this.#cells.count(minutes.cells[minutes.cells.length - 1] ?? 0, call, reason, duration, firstByte);
+      this.#cells.count(minutes.cells[minutes.cells.length - 1] ?? 0, call, at);
     }
   }
 

@@ -20,9 +20,16 @@ async function get(g: Harness, path: string, status = 200): Promise<unknown> {
   return answer.json;
 }
 
+/** What stands at a path, which is a list. */
+function listAt(value: unknown, ...path: readonly (string | number)[]): readonly unknown[] {
+  const list = at(value, ...path);
+  assert.ok(Array.isArray(list), path.join("."));
+  return list;
+}
+
 async function calls(g: Harness, query = ""): Promise<readonly unknown[]> {
   await until(() => g.gateway.openCalls === 0, "all calls have ended");
-  return at(await get(g, `calls?${query}`), "data") as unknown[];
+  return listAt(await get(g, `calls?${query}`), "data");
 }
 
 verifies(
@@ -50,7 +57,7 @@ verifies(
     assert.deepEqual(at(call, "endpoint"), { id: "ask", name: "Ask" });
     assert.deepEqual(at(call, "guardrails", 0, "verdicts", 0, "spans"), 1);
     assert.deepEqual(
-      (at(call, "claims") as unknown[]).map((claim) => [at(claim, "kind"), at(claim, "outcome")]),
+      listAt(call, "claims").map((claim) => [at(claim, "kind"), at(claim, "outcome")]),
       [
         ["rate", "admitted"],
         // The endpoint's money and the token's.
@@ -59,7 +66,7 @@ verifies(
       ],
     );
     assert.equal(at(call, "attempts", 0, "outcome"), "ok");
-    const stages = (at(call, "stages") as unknown[]).map((stage) => at(stage, "stage"));
+    const stages = listAt(call, "stages").map((stage) => at(stage, "stage"));
     assert.ok(stages.includes("authenticate") && stages.includes("call"), stages.join());
     assert.ok(!JSON.stringify(call).includes("ann@example.org"), "no text of the call is kept");
   },
@@ -93,7 +100,7 @@ verifies("admin.calls", "pages follow each other without gap or repetition, and 
   for (let page = 0; next !== null; page++) {
     assert.ok(page < 5);
     const answer = await get(g, `calls?limit=2&cursor=${String(next)}`);
-    ids.push(...(at(answer, "data") as unknown[]).map((call) => at(call, "id")));
+    ids.push(...listAt(answer, "data").map((call) => at(call, "id")));
     next = at(answer, "next");
   }
   assert.deepEqual(
@@ -178,9 +185,7 @@ verifies(
     await calls(g);
     const series = await get(g, "series?measure=calls&by=endpoint&step=60");
     assert.deepEqual(at(series, "series", 0, "names"), [PROJECT, "ask"]);
-    const values = (at(series, "series", 0, "points") as unknown[]).map((point) =>
-      at(point, "values", "calls"),
-    );
+    const values = listAt(series, "series", 0, "points").map((point) => at(point, "values", "calls"));
     assert.deepEqual(values, [3, 1]);
     const refusals = await get(g, "series?measure=refusals&step=3600");
     assert.equal(at(refusals, "series", 0, "points", 0, "values", "rate_limit"), 1);

@@ -112,7 +112,7 @@ export const getSeries: ApiRoute = {
       from,
       to,
       step,
-    } = query as QueryOf<typeof parameters>;
+    } = query as QueryOf<typeof parameters>; // Checked by `query`.
     const nowMs = clock.nowMs();
     // The running minute counts.
     const toMs = to === undefined ? nowMs + 1 : Date.parse(to);
