@@ -1,5 +1,5 @@
 /**
- * The room that everything is measured in: two cores, a temporary folder, the mock upstream, and targets that are
+ * What every measurement uses: two cores, a temporary folder, the mock upstream, and targets that are
  * started fresh and stopped again. Whatever cannot be measured throws an Error that says why; `main.ts` catches it.
  */
 import { type ChildProcess, spawn } from "node:child_process";

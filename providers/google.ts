@@ -85,21 +85,21 @@ export const google = defineProvider({
   setup(settings, host): WireFormat {
     const newId = toolCallIds(host);
     const body = new GoogleBody(settings);
-    const doors = new WeakMap<Credential, Door>();
-    const doorOf = (credential: Credential): Door => {
-      let door = doors.get(credential);
-      if (door === undefined) {
+    const addresses = new WeakMap<Credential, Address>();
+    const addressOf = (credential: Credential): Address => {
+      let address = addresses.get(credential);
+      if (address === undefined) {
         const { baseUrl, apiKey } = credential;
         const headers = { "content-type": "application/json", "x-goog-api-key": apiKey };
-        door = { headers, models: new Memory((name) => `${baseUrl}/v1beta/${pathOf(name)}`) };
-        doors.set(credential, door);
+        address = { headers, models: new Memory((name) => `${baseUrl}/v1beta/${pathOf(name)}`) };
+        addresses.set(credential, address);
       }
-      return door;
+      return address;
     };
     return {
       framing: "sse",
       encode(request, credential, stream) {
-        const { headers, models } = doorOf(credential);
+        const { headers, models } = addressOf(credential);
         if (request.options?.embed !== undefined) {
           const url = `${models.of(request.model)}:batchEmbedContents`;
           return { method: "POST", url, headers, body: body.embed(request, pathOf(request.model)) };
@@ -119,7 +119,7 @@ export const google = defineProvider({
 
 export default google;
 
-interface Door {
+interface Address {
   readonly headers: Readonly<Record<string, string>>;
   /** URLs by the model's name, without the verb. */
   readonly models: Memory<string>;

@@ -310,7 +310,7 @@ class Play implements StreamControl {
   }
 }
 
-/** Words with the space before them, or so many parts of about one length; no character is cut in two. */
+/** Words with the space before them, or a number of parts of about equal length; no character is cut in two. */
 function split(text: string, parts: number | undefined): readonly string[] {
   if (parts === undefined) return text.match(/\s*\S+|\s+$/g) ?? [text];
   const characters = [...text];

@@ -41,7 +41,7 @@ const schema = {
     },
     keep_alive: {
       type: ["string", "integer"],
-      description: 'How long the model stays loaded: "10m", seconds, or -1 for ever.',
+      description: 'How long the model stays loaded: "10m", seconds, or -1 for no limit.',
     },
     think: {
       enum: [true, false, "low", "medium", "high", "max"],
@@ -55,7 +55,7 @@ type OllamaOptions = OptionsOf<typeof schema>;
 export const ollama = defineProvider({
   name: "ollama",
   label: "Ollama",
-  description: "Ollama's chat: models on a machine of one's own, or on Ollama's with a key.",
+  description: "Ollama's chat: self-hosted models, or Ollama's own with a key.",
   defaultBaseUrl: "http://localhost:11434",
   needsApiKey: false,
   schema,

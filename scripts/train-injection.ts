@@ -45,7 +45,7 @@ const LOGIT_FLOOR = -2.5;
 /** Longer texts are cut: the beginning of a document is like the rest of it. */
 const TEXT_CHARACTERS_MAX = 8000;
 /**
- * Longer harmless texts are learned from as they are and with so many characters cut off: where windows begin depends on
+ * Longer harmless texts are learned from as they are and with that number of characters cut off: where windows begin depends on
  * what stands before, and no alignment may score high. A long text that repeats itself is seen in all of them.
  */
 const HARMLESS_CUTS = [0, 80];

@@ -1,5 +1,5 @@
 /**
- * A stage of one's own, at `record`: counts how calls end and logs the slow ones. Shows what a stage is handed (the
+ * A custom stage, at `record`: counts how calls end and logs the slow ones. Shows what a stage is handed (the
  * host's metrics and log) and the hook that always runs, once, however a call ended. In the config:
  *
  *     plugins: [./plugins/acme-audit.ts]

@@ -1,5 +1,5 @@
 /**
- * A provider of one's own. Acme speaks OpenAI's format, as most vendors do: what is left to say is where it is, and
+ * A custom provider. Acme speaks OpenAI's format, as most vendors do, so the plugin only says where it is, and
  * what it does its own way. In the config:
  *
  *     plugins: [./plugins/acme-models.ts]

@@ -120,7 +120,7 @@ function outputTokens(model: PricedModel, call: WorstCase): number {
   return Math.min((Number.isFinite(most) ? most : model.outputAssumed) * answers, expectedTokens);
 }
 
-/** A tier that nobody knows may be the dearest. */
+/** An unknown tier may be the most expensive one. */
 function possibleTiers({ tiers = {} }: Period, tier: string): readonly (number | Prices)[] {
   const known = ofOwn(tiers, tier);
   return known === undefined ? Object.values(tiers) : [known];

@@ -1,6 +1,6 @@
 /**
  * Stage limit: the endpoint's two rate windows, then its per-request token cap. The windows are claims, decided by the
- * store together with the budgets; a call over the token cap has had its place in them all the same.
+ * store together with the budgets; a call over the token cap still counts against both windows.
  */
 import { definePlugin, estimateTokens, type RateClaim, reject } from "sluice/plugin";
 

@@ -22,7 +22,7 @@ const SAYS_ADDRESS_BEHIND = /^(?:\/(?:3[0-2]|[12]\d|[89])(?!\d)|:\d{2,5}(?!\d))/
 const SOCKET = /^:\d{2,5}(?!\d)/;
 /** `zlib@1.2.13.1`, `v8@10.2.154.26`: releases of packages; machines that one logs in to have other numbers. */
 const RELEASE = /^1?\d\./;
-/** Private, link-local, shared, and set aside for manuals and benchmarks: the same in every house, or in none. */
+/** Private, link-local, shared, and reserved for documentation and benchmarks: they identify nobody. */
 const NOBODYS =
   /^(?:10|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01])|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])|192\.0\.[02]|198\.(?:1[89]|51\.100)|203\.0\.113)\./;
 

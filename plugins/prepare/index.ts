@@ -159,7 +159,7 @@ function filledParts(
 }
 
 /**
- * Makes room for this turn: the user messages and the answer it will add. Drops the oldest turns whole, or refuses.
+ * Fits this turn into the session: the user messages and the answer it will add. Drops the oldest turns whole, or refuses.
  * The token cap counts what is kept before the answer, by the 4-characters rule.
  */
 function fit(

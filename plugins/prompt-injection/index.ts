@@ -27,7 +27,7 @@ interface Step {
 type Condition = (text: string, at: number) => boolean;
 
 /**
- * Signs count together when they stand within so many characters: an attack is one paragraph or page, while a long
+ * Signs count together when they are within this many characters: an attack is one paragraph or page, while a long
  * document holds a little of everything. On a stream so much text is held back.
  */
 const REACH_CHARACTERS = 1024;

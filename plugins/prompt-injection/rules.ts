@@ -33,13 +33,13 @@ export interface Rule {
   readonly tail: string;
 }
 
-/** Up to so many characters of one sentence. */
+/** Up to `n` characters of one sentence. */
 const near = (characters: number) => `[^.!?\\n]{0,${characters}}?`;
 /** Letters of the scripts that put blanks between words. */
 const LETTER = "[a-z\\u00c0-\\u024f\\u0370-\\u052f]";
 /** A word ends here. */
 const EDGE = `(?!${LETTER}|\\d)`;
-/** Up to so many words, then a blank; quotes and commas may stand between. */
+/** Up to `n` words, then a blank; quotes and commas may be between them. */
 const words = (count: number) => `(?:[\\w'’-]+[\\s,"“]+){0,${count}}?`;
 /** Heads made of every first part, a joint and every second part. */
 const each = (firsts: string, joint: string, seconds: string) =>
@@ -729,7 +729,7 @@ function rulesOf(language: Language): readonly Rule[] {
   return rules;
 }
 
-/** One of these stems, at most so many characters on in the same sentence. */
+/** One of these stems, at most `reach` characters later in the same sentence. */
 function then(characters: number, stems = ""): string {
   return near(characters) + anyOf(stems);
 }

@@ -1,6 +1,6 @@
 /**
  * Finds the places of a text where one of many words may begin, at about a nanosecond a character: tables say for the
- * first letters whether any word begins so. A gate lets false ones through and no true one out; whoever asks must
+ * first letters whether any word begins so. A gate may report a word that is not there, and never misses one; the caller must
  * look closer, with a sticky expression say.
  */
 import { isAscii } from "./plain-text.ts";

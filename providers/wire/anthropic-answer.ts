@@ -1,4 +1,4 @@
-/** Reads Anthropic's whole answers, and the words and numbers that its streams end with too. Pure, and wary. */
+/** Reads Anthropic's whole answers, and the final fields of its streams. Pure; any field may be missing. */
 import type { ChatResult, FinishReason, ModelUsage, ProviderFailure, ToolCall, Usage } from "sluice/provider";
 import {
   areCounts,

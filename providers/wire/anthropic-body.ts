@@ -1,5 +1,5 @@
 /**
- * Writes bodies for Anthropic. By hand: of an ordinary call only its texts go through JSON.stringify, which is the dear
+ * Writes bodies for Anthropic. By hand: of an ordinary call only its texts go through JSON.stringify, which is the expensive
  * part. How models differ stands in anthropic-models.ts.
  */
 import {

@@ -1,4 +1,4 @@
-/** Reads Cohere's whole answers, and the words and numbers that its streams end with too. Pure, and wary. */
+/** Reads Cohere's whole answers, and the final fields of its streams. Pure; any field may be missing. */
 import type { ChatResult, FinishReason, ProviderFailure, ToolCall, Usage } from "sluice/provider";
 import {
   areCounts,

@@ -1,4 +1,4 @@
-/** Reads the events of an answer that Cohere streams. What they mean stands in `type`. Pure, and wary. */
+/** Reads the events of an answer that Cohere streams. `type` says what an event is. Pure; any field may be missing. */
 import type { ChatChunk, ProviderFailure, StreamDecoder, ToolCallDelta } from "sluice/provider";
 import {
   asObject,

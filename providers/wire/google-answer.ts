@@ -1,4 +1,4 @@
-/** Reads Google's answers: whole ones and events of a stream have one shape. Pure, and wary: every field may be missing. */
+/** Reads Google's answers: whole ones and events of a stream have one shape. Pure; any field may be missing. */
 import type { ChatResult, FinishReason, ProviderFailure, ToolCall, Usage } from "sluice/provider";
 import {
   areCounts,

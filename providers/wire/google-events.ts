@@ -1,4 +1,4 @@
-/** Reads the events of an answer that Google streams: each has the shape of a whole answer. Pure, and wary. */
+/** Reads the events of an answer that Google streams: each has the shape of a whole answer. Pure; any field may be missing. */
 import type { ChatChunk, ProviderFailure, StreamDecoder, Usage } from "sluice/provider";
 import {
   asObject,

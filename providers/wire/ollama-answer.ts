@@ -1,4 +1,4 @@
-/** Reads what Ollama answers: one JSON text whole, or one a line. Pure, and wary: every field may be missing. */
+/** Reads Ollama's answers: one JSON text, or one per line. Pure; any field may be missing. */
 import type {
   ChatChunk,
   ChatResult,

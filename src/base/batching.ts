@@ -92,7 +92,7 @@ class Queue {
   }
 }
 
-/** So many calls are worked on before what they have written goes out: the first must not wait for hundreds. */
+/** Calls processed before their writes are flushed: the first must not wait for hundreds. */
 const PORTION = 64;
 
 const work = new Queue();

@@ -73,7 +73,7 @@ export interface WatchList {
   readonly secretFiles: readonly string[];
   /** The directories with the names that they had. */
   readonly directoryNames: readonly (readonly [string, readonly string[]])[];
-  /** Folders where events of all of these can come from. Looked up by whoever loads to watch. */
+  /** Folders where events of all of these can come from. For watching. */
   readonly eventFolders?: readonly string[];
 }
 

@@ -166,7 +166,7 @@ const table = new Map(Object.entries(PRICE_TABLE).map(([key, rows]) => [key, new
 
 const NO_TIERS: Tiers = {};
 const TIERS: ReadonlyMap<string, Tiers> = new Map([
-  // Of models whose priority price is not known, the dearest factor that is: a cap errs on the safe side.
+  // Of models whose priority price is not known, the highest factor that is: a cap errs on the safe side.
   ["openai", openaiTiers(2.5)],
   ["anthropic", { batch: 0.5 }],
   ["google", { flex: 0.5, batch: 0.5 }],

@@ -20,7 +20,7 @@ export const BODY_WINDOW_MS = 15_000;
 export const READER_WINDOW_MS = 10_000;
 /** How often connections are examined. */
 export const CHECK_MS = 1_000;
-/** Connections closed at a time, and the pause after so many: other calls do not wait until hundreds are closed. */
+/** Connections closed at a time, and the pause between batches: other calls do not wait until hundreds are closed. */
 const CLOSES_MAX = 16;
 const CLOSES_PAUSE_MS = 20;
 /** How long a refused connection stays open, so that its peer can read the refusal while it still sends. */

@@ -33,7 +33,7 @@ export class SsrfError extends Error {
 const GLOBAL = ipaddr.IPv6.parseCIDR("2000::/3");
 /** Names of IPv4 addresses on networks that have none (RFC 6052); they are what they name. */
 const NAT64 = ipaddr.IPv6.parseCIDR("64:ff9b::/96");
-/** Public by its number, and the metadata service of Azure's machines all the same. */
+/** A public address that is nevertheless the metadata service of Azure's machines. */
 const AZURE_METADATA = "168.63.129.16";
 
 const WORDS: Readonly<Record<string, string>> = {

@@ -20,7 +20,7 @@ export interface ReplyEntry {
   /** Default: `tool_calls` with tool calls, else `stop`. */
   readonly finishReason?: FinishReason;
   readonly toolCalls?: readonly ScriptedToolCall[];
-  /** The connection breaks off after so many pieces; a whole answer breaks off before its end. */
+  /** The connection breaks off after this many pieces; a whole answer breaks off before its end. */
   readonly disconnectAfterChunks?: number;
 }
 

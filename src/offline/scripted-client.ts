@@ -31,7 +31,7 @@ export interface ScriptedAnswer {
   readonly model: string;
   /** Of the request in its case, from 1. */
   readonly number: number;
-  /** Of a call for embeddings: so many vectors of so many dimensions. */
+  /** Of a call for embeddings: the number of vectors and of their dimensions. */
   readonly vectors: { readonly count: number; readonly dimensions: number } | undefined;
 }
 

@@ -298,7 +298,7 @@ export interface CallOptions {
   readonly user?: string;
   /** Members of the request that only OpenAI's format knows, as they came. */
   readonly extra?: JsonObject;
-  /** Set: no answer is wanted but a vector for each message's text, of so many dimensions where they are given. */
+  /** Set: the answer is a vector for each message's text, with this number of dimensions where it is given. */
   readonly embed?: { readonly dimensions?: number };
   /** The caller speaks OpenAI's format in full: answers keep what they came with, see `raw`. */
   readonly native?: boolean;

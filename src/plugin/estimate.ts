@@ -1,4 +1,4 @@
-/** The estimates and amounts that limits, budgets and their messages share, so that all of them reckon alike. */
+/** The estimates and amounts that limits, budgets and their messages share, so that all of them compute alike. */
 
 /** The specification's estimate: about 4 characters (UTF-16 code units) a token, rounded up. @since 0.1.0 */
 export function estimateTokens(characters: number): number {

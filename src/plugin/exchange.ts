@@ -66,7 +66,7 @@ export interface SpendClaim {
   readonly kind: "spend";
   /** Whose money, e.g. `spend:<project uuid>/<slug>`. Survives reloads. At most 512 characters. */
   readonly key: string;
-  /** Nano-dollars a month; undefined: no cap, the sum is kept all the same. */
+  /** Nano-dollars a month; undefined: no cap, the sum is still kept. */
   readonly capNanoUsd: number | undefined;
   /** What the call may cost, in nano-dollars. */
   readonly estimateNanoUsd: number;
@@ -176,7 +176,7 @@ export interface Exchange {
    * signal alone, not for those of signals derived from it (`AbortSignal.any`).
    */
   readonly signal: AbortSignal;
-  /** True once the call has ended, the client gone or the time up: what a hook gets hold of after it must be let go. */
+  /** True once the call has ended, the client gone or the time up: what a hook acquires after that must be released. */
   readonly ended: boolean;
   /** Tries so far. Added to by stage call. */
   readonly attempts: readonly Attempt[];
@@ -298,7 +298,7 @@ export function slot<T>(name: string): Slot<T> {
 }
 
 /**
- * Whoever may resume a conversation of this call: its endpoint (and with it the project) and its token.
+ * Owner of the conversations of this call: its endpoint (and with it the project) and its token.
  * @experimental
  * @since 0.1.0
  */

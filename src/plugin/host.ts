@@ -128,7 +128,7 @@ export type SchemaCheck = (value: unknown) => readonly string[] | undefined;
 export interface Sessions {
   /**
    * Opens a conversation for one call and holds it until `close`: a second call on it waits (8 may, the next is
-   * `busy`; `unavailable`: the store is lost). `id` undefined makes a new one. `owner`: whoever may resume it; another owner finds nothing. `caller`: the
+   * `busy`; `unavailable`: the store is lost). `id` undefined makes a new one. `owner`: who may resume it; another owner finds nothing. `caller`: the
    * exchange it is opened for, so that a client that leaves gives its place in the queue up.
    */
   open(

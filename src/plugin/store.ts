@@ -163,7 +163,7 @@ export interface OverrideStore {
   /** True when there was one. */
   delete(key: string): MaybePromise<boolean>;
   /**
-   * Calls `changed` after every change, whoever made it; another replica's within a second. Returns the way to stop.
+   * Calls `changed` after every change of any replica, others' within a second. Returns a function that stops it.
    */
   watch(changed: () => void): () => void;
 }

@@ -101,22 +101,22 @@ let offered = false;
 function registerPluginResolver(): void {
   if (offered) return;
   offered = true;
-  const doors = new Map(OFFERED.map((name) => [name, import.meta.resolve(name)]));
-  offerToImport(doors);
-  offerToRequire(doors);
+  const packages = new Map(OFFERED.map((name) => [name, import.meta.resolve(name)]));
+  offerToImport(packages);
+  offerToRequire(packages);
 }
 
-function offerToImport(doors: ReadonlyMap<string, string>): void {
-  const source = `const doors = new Map(${JSON.stringify([...doors])});
+function offerToImport(packages: ReadonlyMap<string, string>): void {
+  const source = `const packages = new Map(${JSON.stringify([...packages])});
 export function resolve(specifier, context, next) {
-  const url = doors.get(specifier);
+  const url = packages.get(specifier);
   return url === undefined ? next(specifier, context) : { url, shortCircuit: true };
 }`;
   register(`data:text/javascript,${encodeURIComponent(source)}`);
 }
 
 /** A TypeScript file in a folder without `"type": "module"` is loaded as CommonJS, which import hooks do not see. */
-function offerToRequire(doors: ReadonlyMap<string, string>): void {
+function offerToRequire(packages: ReadonlyMap<string, string>): void {
   const original: unknown = Reflect.get(Module, "_resolveFilename");
   if (typeof original !== "function") return;
   Reflect.set(
@@ -124,8 +124,8 @@ function offerToRequire(doors: ReadonlyMap<string, string>): void {
     "_resolveFilename",
     function resolve(this: unknown, ...args: readonly unknown[]): unknown {
       // tsx adds a query to what it resolves.
-      const door = doors.get(String(args[0]).split("?", 1)[0] ?? "");
-      return door === undefined ? Reflect.apply(original, this, args) : fileURLToPath(door);
+      const url = packages.get(String(args[0]).split("?", 1)[0] ?? "");
+      return url === undefined ? Reflect.apply(original, this, args) : fileURLToPath(url);
     },
   );
 }

@@ -8,7 +8,7 @@ import { RecencyList } from "./recency-list.ts";
 
 /**
  * Windows that count something at one time. The config's endpoints stay far below it; a plugin that claims by user
- * may not. With so many, a call that needs one more is refused until the first of them has run out.
+ * may not. At that number, a call that needs one more is refused until the first of them has run out.
  */
 const RATE_WINDOWS_MAX = 65_536;
 
@@ -24,7 +24,7 @@ export interface RateRefusal {
 }
 
 /** The windows of one length, so that the one used least recently is the first to run out. */
-interface Lane {
+interface WindowGroup {
   readonly windowMs: number;
   readonly byKey: Map<string, RateWindow>;
   readonly byUse: RecencyList<RateWindow>;
@@ -36,7 +36,7 @@ type RateClaim = StoreClaim & { readonly kind: "rate" };
 export class RateTable {
   readonly #windowsMax: number;
   /** By `windowMs`: a key claimed with two lengths is two windows. */
-  readonly #lanes = new Map<number, Lane>();
+  readonly #groups = new Map<number, WindowGroup>();
   #size = 0;
   /** For the call at hand, by index of its claims: the window found. Kept to allocate nothing per call. */
   readonly #found: (RateWindow | undefined)[] = [];
@@ -62,7 +62,7 @@ export class RateTable {
       this.#found[index] = undefined;
       const claim = claims[index];
       if (claim?.kind !== "rate") continue;
-      const window = this.#lanes.get(claim.windowMs)?.byKey.get(claim.key);
+      const window = this.#groups.get(claim.windowMs)?.byKey.get(claim.key);
       this.#found[index] = window;
       if (window === undefined && firstNew < 0) firstNew = index;
       if (window === undefined) added += 1;
@@ -94,7 +94,7 @@ export class RateTable {
       this.#found[index] = window;
       if (this.#found.indexOf(window) === index) {
         window.add(nowMs, claim.limit);
-        this.#lanes.get(claim.windowMs)?.byUse.use(window);
+        this.#groups.get(claim.windowMs)?.byUse.use(window);
       }
       windows ??= [];
       windows.push(Math.max(0, claim.limit - window.calls), window.freesAtMs - nowMs);
@@ -104,55 +104,55 @@ export class RateTable {
 
   /** Forgets every window. */
   clear(): void {
-    this.#lanes.clear();
+    this.#groups.clear();
     this.#found.length = 0;
     this.#size = 0;
   }
 
   /** Every window kept. */
   *windows(): Generator<RateWindow> {
-    for (const lane of this.#lanes.values()) yield* lane.byKey.values();
+    for (const group of this.#groups.values()) yield* group.byKey.values();
   }
 
   /** The window of an earlier process, to count its calls in. undefined: there are as many as may be. */
   restore(key: string, windowMs: number): RateWindow | undefined {
     if (this.#size >= this.#windowsMax) return undefined;
     const window = this.#obtain({ key, windowMs });
-    this.#lanes.get(windowMs)?.byUse.use(window);
+    this.#groups.get(windowMs)?.byUse.use(window);
     return window;
   }
 
   /** What is counted under `from` is counted under `to`, with what that counts already. */
   rename(from: string, to: string, windowMs: number): void {
-    const lane = this.#lanes.get(windowMs);
-    const window = lane?.byKey.get(from);
-    if (lane === undefined || window === undefined) return;
-    lane.byKey.delete(from);
-    const known = lane.byKey.get(to);
+    const group = this.#groups.get(windowMs);
+    const window = group?.byKey.get(from);
+    if (group === undefined || window === undefined) return;
+    group.byKey.delete(from);
+    const known = group.byKey.get(to);
     if (known === undefined) {
       window.key = to;
-      lane.byKey.set(to, window);
+      group.byKey.set(to, window);
       return;
     }
     const both = window.with(known);
-    lane.byUse.remove(window);
-    lane.byUse.remove(known);
-    lane.byUse.add(both);
-    lane.byKey.set(to, both);
+    group.byUse.remove(window);
+    group.byUse.remove(known);
+    group.byUse.add(both);
+    group.byKey.set(to, both);
     this.#size -= 1;
   }
 
   #obtain(claim: Pick<RateClaim, "key" | "windowMs">): RateWindow {
-    let lane = this.#lanes.get(claim.windowMs);
-    if (lane === undefined) {
-      lane = { windowMs: claim.windowMs, byKey: new Map(), byUse: new RecencyList() };
-      this.#lanes.set(claim.windowMs, lane);
+    let group = this.#groups.get(claim.windowMs);
+    if (group === undefined) {
+      group = { windowMs: claim.windowMs, byKey: new Map(), byUse: new RecencyList() };
+      this.#groups.set(claim.windowMs, group);
     }
-    const known = lane.byKey.get(claim.key);
+    const known = group.byKey.get(claim.key);
     if (known !== undefined) return known;
     const window = new RateWindow(claim.key, claim.windowMs);
-    lane.byKey.set(claim.key, window);
-    lane.byUse.add(window);
+    group.byKey.set(claim.key, window);
+    group.byUse.add(window);
     this.#size += 1;
     return window;
   }
@@ -160,24 +160,24 @@ export class RateTable {
   /** Before any look-up of the call, so that no window it has found can go. */
   #forgetIdle(claims: readonly StoreClaim[], nowMs: number): void {
     if (this.#size + claims.length > this.#windowsMax) {
-      for (const lane of this.#lanes.values()) this.#forget(lane, nowMs, Number.POSITIVE_INFINITY);
+      for (const group of this.#groups.values()) this.#forget(group, nowMs, Number.POSITIVE_INFINITY);
       return;
     }
     for (const claim of claims) {
-      const lane = claim.kind === "rate" ? this.#lanes.get(claim.windowMs) : undefined;
-      if (lane !== undefined) this.#forget(lane, nowMs, FORGOTTEN_PER_CALL);
+      const group = claim.kind === "rate" ? this.#groups.get(claim.windowMs) : undefined;
+      if (group !== undefined) this.#forget(group, nowMs, FORGOTTEN_PER_CALL);
     }
   }
 
-  #forget(lane: Lane, nowMs: number, most: number): void {
+  #forget(group: WindowGroup, nowMs: number, most: number): void {
     for (let count = 0; count < most; count += 1) {
-      const oldest = lane.byUse.oldest;
+      const oldest = group.byUse.oldest;
       if (oldest === undefined || oldest.idleAtMs > nowMs) break;
-      lane.byUse.remove(oldest);
-      lane.byKey.delete(oldest.key);
+      group.byUse.remove(oldest);
+      group.byKey.delete(oldest.key);
       this.#size -= 1;
     }
-    if (lane.byKey.size === 0) this.#lanes.delete(lane.windowMs);
+    if (group.byKey.size === 0) this.#groups.delete(group.windowMs);
   }
 
   /** Windows that the call at hand would add, each once however often it is claimed. */
@@ -193,9 +193,9 @@ export class RateTable {
   /** When `missing` windows that the call at hand does not itself use will have run out. */
   #roomAtMs(missing: number): number {
     const idleAtMs: number[] = [];
-    for (const lane of this.#lanes.values()) {
+    for (const group of this.#groups.values()) {
       let taken = 0;
-      for (let window = lane.byUse.oldest; window !== undefined && taken < missing; window = window.newer) {
+      for (let window = group.byUse.oldest; window !== undefined && taken < missing; window = window.newer) {
         if (this.#found.includes(window)) continue;
         idleAtMs.push(window.idleAtMs);
         taken += 1;

@@ -44,7 +44,7 @@ function serverSpan({ x, end, parent }: EndedCall): string {
     .optional(NAMES.errorType, error?.code)
     .optional(NAMES.token, x.token.id)
     .optional(NAMES.conversation, x.sessionId)
-    .texts(NAMES.guardrails, deeds(x));
+    .texts(NAMES.guardrails, guardrailActions(x));
   // A project that does not exist is what some client made up.
   if (x.endpoint.slug !== "") {
     attributes.text(NAMES.project, x.project.uuid).text(NAMES.endpoint, x.endpoint.slug);
@@ -126,7 +126,7 @@ function traceOf(x: Exchange, parent: TraceParent | undefined): string {
 }
 
 /** What guardrails did: `pii: replace`. */
-function deeds(x: Exchange): readonly string[] {
+function guardrailActions(x: Exchange): readonly string[] {
   const told = x.verdicts.filter(({ verdict }) => verdict !== "pass");
   return told.map(({ guardrail, verdict, shadow }) => `${guardrail}: ${verdict}${shadow ? " (shadow)" : ""}`);
 }

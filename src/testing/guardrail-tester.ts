@@ -62,7 +62,7 @@ export interface GuardrailCases<C> {
   readonly settleMs?: number;
 }
 
-/** Longest text whose every position is cut; of a longer one so many positions, evenly. */
+/** Longest text that is cut at every position; a longer one is cut at this many, evenly spaced. */
 const CUTS_MAX = 1000;
 
 /** Registers all checks with Node's test runner. @since 0.1.0 */

@@ -38,7 +38,7 @@ export interface ProviderCases<C> {
   readonly host?: TestHost;
 }
 
-/** Longest body that is cut at every byte; of a longer one so many positions, evenly. */
+/** Longest body that is cut at every byte; a longer one is cut at this many positions, evenly spaced. */
 const CUTS_MAX = 1000;
 
 /** Registers all checks with Node's test runner. @since 0.2.0 */

@@ -30,7 +30,7 @@ export function overridePromises(on: On): void {
     },
   );
 
-  on("whoever watches overrides hears of each change until it stops", async (store) => {
+  on("a watcher of overrides is told of each change until it stops", async (store) => {
     let heard = 0;
     let hear = (): void => {};
     const stop = store.overrides.watch(() => {

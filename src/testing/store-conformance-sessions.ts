@@ -193,24 +193,27 @@ function waitingPromises(on: On): void {
       thirdHasIt = true;
       return session;
     });
-    // Time enough for the third, had it been let in.
+    // Time enough for the third, had it been admitted.
     for (let turns = 0; turns < 10; turns += 1) await store.health();
     assert.equal(thirdHasIt, false);
     holder.close();
     (await seen).close();
   });
 
-  on("so many calls may wait, the next finds it busy, and a place is free again later", async (store) => {
-    const first = await opened(store, await stored(store, turn("a")));
-    const waiting = Array.from({ length: SESSION_WAITERS_MAX }, () => opened(store, first.id));
-    assert.equal(await store.sessions.open("chat/owner", first.id, TTL_MS), "busy");
-    first.close();
-    const [next, ...others] = waiting;
-    const holder = await next;
-    const late = opened(store, first.id);
-    holder?.close();
-    for (const one of [...others, late]) (await one).close();
-  });
+  on(
+    "a limited number of calls may wait, the next finds it busy, and a place is free again later",
+    async (store) => {
+      const first = await opened(store, await stored(store, turn("a")));
+      const waiting = Array.from({ length: SESSION_WAITERS_MAX }, () => opened(store, first.id));
+      assert.equal(await store.sessions.open("chat/owner", first.id, TTL_MS), "busy");
+      first.close();
+      const [next, ...others] = waiting;
+      const holder = await next;
+      const late = opened(store, first.id);
+      holder?.close();
+      for (const one of [...others, late]) (await one).close();
+    },
+  );
 }
 
 function goneWhileHeldPromises(on: On): void {

@@ -196,7 +196,7 @@ function capPromises(on: On): void {
     assert.deepEqual(await store.spending("fit", NOVEMBER), { settledNanoUsd: 0, reservedNanoUsd: 1000 });
   });
 
-  on("a sum without a cap is kept all the same", async (store) => {
+  on("a sum without a cap is kept", async (store) => {
     const [endpoint, token] = [spend("endpoint", 5), spend("token", 7, 100)];
     const reservation = await reserved(store, [endpoint, token]);
     assert.equal((await store.spending("endpoint", NOVEMBER)).reservedNanoUsd, 5);

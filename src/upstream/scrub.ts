@@ -11,7 +11,7 @@ export interface Scrub {
 
 const REASON_CHARACTERS_MAX = 300;
 const MARK = "[redacted]";
-/** What looks like a credential, whoever's it is: a bearer token, or a key with a well-known prefix. */
+/** What looks like a credential, of any vendor: a bearer token, or a key with a well-known prefix. */
 const LOOKS_SECRET = /\bBearer\s+[^\s"'\\,;]{6,}|\b(?:(?:sk|gsk|xai)[-_]|AIza)[\w*.-]{8,}/gi;
 
 /** `apiKey` "" for a provider without one. */

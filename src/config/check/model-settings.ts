@@ -1,4 +1,4 @@
-/** Settings that a model refuses: the gateway will leave them out or clamp them, so whoever set them is told at load. */
+/** Settings that a model refuses: the gateway will leave them out or clamp them, so they are reported at load. */
 import { type Adjustment, adjustmentText, fitSettings } from "../../plugin/settings.ts";
 import type { Spot } from "../read/tree.ts";
 import type { FilledCallSettings } from "../schema/endpoint.ts";

@@ -1,6 +1,6 @@
 /**
  * Bytes that arrive in pieces and are wanted as one. Grows by doubling, so that a sender who sends single bytes costs no
- * more memory and time than another. Bounded by whoever adds to it.
+ * more memory and time than another. Bounded by the code that adds to it.
  */
 
 const BYTES_MIN = 1_024;

@@ -19,7 +19,7 @@ export function addressOf({ protocol, hostname, port }: URL): Address {
 export interface SocketEvents {
   /** Connected, and over TLS also trusted: it may be written to. */
   onOpen(): void;
-  /** The first so many bytes of `READ_BUFFER` have just come. */
+  /** The first `count` bytes of `READ_BUFFER` have just been read. */
   onRead(length: number): void;
   /** The other side says no more. */
   onEnd(): void;
@@ -49,7 +49,7 @@ export function connector({ secure, host, port }: Address, { trust, lookup }: Co
     ...{ host, port, lookup, noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS },
   };
   if (!secure) return (events) => watched(connect({ ...common, onread: reader(events) }), "connect", events);
-  // Loaded by whoever needs it, as all of TLS: 5 ms of the start.
+  // Loaded when the first TLS connection needs it: 5 ms of the start.
   const tls = process.getBuiltinModule("node:tls");
   // An address has no name to ask for, and none that a certificate could be found by.
   const servername = isIP(host) === 0 ? host : "";

@@ -117,7 +117,7 @@ export class Connection implements PooledConnection<Outgoing>, Carrier, Dated, S
     const sound = parser.read(READ_BUFFER, length);
     if (!headBefore && parser.headComplete) call.onHead(parser.head.status, parser.head);
     if (parser.body !== undefined && this.#call === call) call.onBody(parser.body);
-    // Whoever heard may have given the call up.
+    // The handler may have canceled the call.
     if (this.#call !== call) return;
     if (!sound) this.#lose({ kind: "protocol", reason: "answered with malformed HTTP", cause: undefined });
     else if (parser.complete) this.#done(call);
@@ -147,7 +147,7 @@ export class Connection implements PooledConnection<Outgoing>, Carrier, Dated, S
 
   #write(call: OpenCall<Outgoing>): void {
     const write = (): void => {
-      // None is left of a call that has been given up meanwhile.
+      // Absent when the call has been canceled meanwhile.
       const request = call.takeRequest(this.#reusedAtMs === undefined);
       if (request !== undefined) this.#socket.write(request.text, request.encoding);
     };

@@ -95,7 +95,7 @@ export class ResponseHead {
     let at = from + VERSION.length;
     const minor = (bytes[at++] ?? 0) - ZERO;
     if ((minor !== 0 && minor !== 1) || bytes[at++] !== SPACE) return MALFORMED;
-    // HTTP/1.0 could be asked to stay, in a way that proxies got wrong: it is let go.
+    // Keep-alive of HTTP/1.0 is ambiguous behind proxies: the connection is closed.
     this.persistent = minor === 1;
     let status = 0;
     for (const digits = at + 3; at < digits; at++) {

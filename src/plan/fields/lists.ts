@@ -98,7 +98,7 @@ function dearer(pair: ObjectPair, { was, is }: Choices): string | undefined {
   const old = new Set(was.map(modelText));
   const unknown = is.find((model, index) => after[index] === undefined && !old.has(modelText(model)));
   if (unknown !== undefined) return `the price of \`${modelText(unknown)}\` is not known`;
-  const [most, mostNow] = [dearest(before), dearest(after)];
+  const [most, mostNow] = [highest(before), highest(after)];
   if (mostNow === undefined) return undefined;
   const at = `USD ${usdText(mostNow)} per 1,000 calls at ${tokensText(tokens, isMeasured)}`;
   if (before.includes(undefined))
@@ -120,7 +120,7 @@ function costs(
   return models.map((model) => (model === undefined ? 0 : usdPer1000Calls(side, model, tokens, ownUsd)));
 }
 
-function dearest(usd: readonly (number | undefined)[]): number | undefined {
+function highest(usd: readonly (number | undefined)[]): number | undefined {
   const known = usd.filter((cost) => cost !== undefined);
   return known.length === 0 ? undefined : Math.max(...known);
 }
@@ -144,7 +144,7 @@ export const outputTokens: Field = (change) => {
 };
 
 function perAnswer({ before, after }: KeyChange, rates: readonly (number | undefined)[]): string {
-  const rate = dearest(rates);
+  const rate = highest(rates);
   if (rate === undefined || typeof before !== "number" || typeof after !== "number") return "";
   const usd = (tokens: number): string => usdText((tokens * rate) / 1_000_000);
   return `: at most USD ${usd(after)} for 1,000 answers, USD ${usd(before)} before`;

@@ -59,7 +59,7 @@ export class RevisionFiles implements Files {
     const below = path === "" ? [] : ["--", `${path}/`];
     const { commit, git } = this.#revision;
     const { ok, isTooLong, stdout } = git.run(["ls-tree", "-r", "-t", "-z", "--full-tree", commit, ...below]);
-    // A repository with so many files is listed folder by folder as needed.
+    // A repository with more files is listed folder by folder as needed.
     if (!ok || isTooLong) return;
     const found = this.#take(stdout, "");
     const folders = found.filter(({ entry, name }) => entry.type === "folder" && isBelow(path, name));

@@ -1,5 +1,5 @@
 /**
- * Reads whole answers and errors in OpenAI's chat format. Pure, and wary: every field may be missing or of another
+ * Reads whole answers and errors in OpenAI's chat format. Pure; every field may be missing or of another
  * type.
  */
 import type { Alternative, ChatResult, JsonObject } from "../../plugin/chat.ts";

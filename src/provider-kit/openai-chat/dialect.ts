@@ -19,7 +19,7 @@ export interface ChatDialect {
   readonly seedField?: string;
   /** The tool choice that leaves the model no other. Default `required`. */
   readonly requiredToolChoice?: string;
-  /** How the id of a tool call is sent back, whoever made it; the same each time. Default: `shortId`. */
+  /** How the id of a tool call is sent back, of any vendor; the same each time. Default: `shortId`. */
   readonly toolCallId?: (id: string) => string;
   /** What it takes of the fields that only some know, see `firstUnsupportedField`. Default: all but `input`. */
   readonly supported?: SupportedFields;

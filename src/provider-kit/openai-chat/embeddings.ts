@@ -1,4 +1,4 @@
-/** Embeddings in OpenAI's format: texts out, vectors in. Pure, and wary of what comes back. */
+/** Embeddings in OpenAI's format: texts out, vectors in. Pure; any field of an answer may be missing. */
 import type { ChatResult, JsonObject, ProviderRequest } from "../../plugin/chat.ts";
 import { contentText } from "../../plugin/content.ts";
 import type { ProviderFailure } from "../../plugin/provider.ts";

@@ -1,6 +1,6 @@
 /**
  * Writes bodies in OpenAI's chat format. By hand: of an ordinary call only its texts go through JSON.stringify, which
- * is the dear part.
+ * is the expensive part.
  */
 
 import type {
@@ -91,7 +91,7 @@ export class BodyEncoder {
     return membersJson({ ...streamFields, stream_options });
   }
 
-  /** What asks for nothing may be there all the same, and some vendors refuse it even then. */
+  /** A field may be present without asking for anything, and some vendors refuse it even then. */
   #taken({ stream_options: _ofStreams, ...extra }: JsonObject): JsonObject {
     const { supported } = this.#dialect;
     if (supported === undefined) return extra;

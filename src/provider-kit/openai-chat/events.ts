@@ -1,4 +1,4 @@
-/** Reads the events of a streamed answer in OpenAI's chat format. Pure, and as wary as answer.ts. */
+/** Reads the events of a streamed answer in OpenAI's chat format. Pure; any field may be missing. */
 import type { ChatChunk, JsonObject, Usage } from "../../plugin/chat.ts";
 import { eventChunk } from "../../plugin/chat.ts";
 import type { ProviderFailure, StreamDecoder } from "../../plugin/provider.ts";

@@ -9,7 +9,7 @@ export interface Finish {
 
 /**
  * The rules of CONTRACT section 5: a word that `reasons` does not know is a stop where anything was `said`, else an
- * error; whoever asks for tools says so, and whoever says so asks for some. `word`: the vendor's, "" for none.
+ * error; an answer with tool calls ends with tool_calls, and only such an answer. `word`: the vendor's, "" for none.
  * @since 0.2.0
  */
 export function readFinish(

@@ -1,5 +1,5 @@
 /**
- * The door to the file system, as narrow as the file driver needs it, so that tests can stand disks in its place that
+ * The file system as far as the file driver needs it, so that tests can replace it with disks that
  * are full or broken. All of it throws or rejects with the system's error; it decides nothing.
  */
 import { constants, createReadStream, readFileSync, readlinkSync, writeSync } from "node:fs";

@@ -125,7 +125,7 @@ export class RedisOverrides implements OverrideStore {
     const reply = await this.#run(LIST, {});
     const isUnknown = this.#continuity.denied && !this.#hasRead;
     if (reply === undefined || isUnknown || this.#restoreDue) {
-      // Whoever asked was told of a change that it has not seen: it is told again when the server is back.
+      // The caller was told of a change that it has not seen: it is told again when the server is back.
       this.#version = UNREAD;
       return isUnknown ? "unavailable" : (this.#lastRead ?? "unavailable");
     }

@@ -124,7 +124,7 @@ export class McpSession {
     return this.#greeting;
   }
 
-  /** Stateless first; whoever does not know that is greeted the older way. */
+  /** Stateless first; servers that do not support it get the older handshake. */
   async #negotiate(): Promise<Greeting> {
     const stateless: Dialect = { stateless: true };
     const discover = { method: "server/discover", params: {}, timeoutMs: SHORT_MS };

@@ -1,6 +1,6 @@
 /**
  * One OAuth connection: an access token for upstreams, asked for once for all who wait, kept until shortly before its
- * end. Whoever uses it signs with it; it goes into no message, and neither does any other secret.
+ * end. Callers sign with it; it goes into no message, and neither does any other secret.
  */
 
 import { withoutAddress } from "../../base/without-address.ts";
