@@ -67,7 +67,7 @@ export default definePlugin<Options>({
 
         const digest = hash("sha256", token, "binary");
         const entry = known.get(digest);
-        // An expired token is answered like a revoked one (CONTRACT section 3).
+        // An expired token is answered like a revoked one (`auth.token.expired`).
         if (entry === undefined || !entry.isActive || entry.expiresAtMs <= host.clock.nowMs()) {
           return reject("token_invalid", {});
         }

@@ -39,12 +39,12 @@ const endpointKeys = {
   sessions_enabled: { type: "boolean" },
 } as const;
 
-const prices = { type: "object", additionalProperties: PRICE_SCHEDULE } as const;
+const byTarget = { type: "object", additionalProperties: PRICE_SCHEDULE } as const;
 
 const schema = {
   type: "object",
   additionalProperties: false,
-  required: ["subject", "cap_nano_usd", "cap_text", "tariffs"],
+  required: ["subject", "cap_nano_usd", "cap_text", "schedules"],
   properties: {
     ...endpointKeys,
     /** What the endpoint's sum is kept under. */
@@ -53,12 +53,12 @@ const schema = {
     /** The cap as the configuration writes it, for the message. */
     cap_text: { type: "string" },
     /** Keyed by `provider/model` of the targets; `*` for all. Without one a call costs nothing. */
-    tariffs: prices,
-    /** By the list prices, where `tariffs` is the endpoint's own price. */
-    list_tariffs: prices,
-    /** Keyed as `tariffs`: of other models that a provider may ask within an answer. */
-    inner_tariffs: prices,
-    /** Keyed as `tariffs`: tokens of one answer. `known`: the model's maximum; `assumed`: where nobody sets a limit. */
+    schedules: byTarget,
+    /** By the list prices, where `schedules` is the endpoint's own price. */
+    list_schedules: byTarget,
+    /** Keyed as `schedules`: of other models that a provider may ask within an answer. */
+    inner_schedules: byTarget,
+    /** Keyed as `schedules`: tokens of one answer. `known`: the model's maximum; `assumed`: where nobody sets a limit. */
     output_limits: {
       type: "object",
       additionalProperties: {
@@ -95,7 +95,7 @@ export default definePlugin({
       subject: "p/s",
       cap_nano_usd: null,
       cap_text: "",
-      tariffs: {
+      schedules: {
         "*": [{ from_ms: 0, rates: { input: 1000, cached_input: 1000, cache_write: 1000, output: 1000 } }],
       },
     },
@@ -108,7 +108,7 @@ export default definePlugin({
     const endpointKey = `spend:${options.subject}`;
     const recent = options.budget_estimate === "expected" ? recentAnswers() : undefined;
 
-    /** Characters of everything that would be sent (CONTRACT section 4), history aside. */
+    /** Characters of everything that would be sent (`cost.estimate.everything`), history aside. */
     function sentCharacters(x: Exchange): number {
       const asked = x.messages.findLast((message) => message.role === "user")?.content;
       const last = asked === undefined ? undefined : contentLength(asked);
@@ -129,14 +129,14 @@ export default definePlugin({
         { inputTokens, outputTokens, answers, expectedTokens: recent?.percentile95(), tier },
         x.startedAtMs,
       );
-      const { tariffs: prices, list_tariffs: listPrices, inner_tariffs: innerPrices } = options;
+      const { schedules, list_schedules: listPrices, inner_schedules: innerPrices } = options;
       // Field by field: a spread costs microseconds, and this runs on every call.
       const amounts: Amounts = {
         estimateNanoUsd,
         inputNanoUsd,
-        tariffs: prices,
-        listTariffs: listPrices,
-        innerTariffs: innerPrices,
+        schedules,
+        listSchedules: listPrices,
+        innerSchedules: innerPrices,
         x,
       };
       x.claim(new EndpointClaim(endpointKey, options.cap_nano_usd ?? undefined, options.cap_text, amounts));
@@ -174,30 +174,30 @@ function tokensBeside({ messages, options }: Exchange, providers: readonly strin
 }
 
 function pricedModels(options: Options): readonly PricedModel[] {
-  const { tariffs, max_output_tokens: cap, output_limits: limits = {} } = options;
+  const { schedules, max_output_tokens: cap, output_limits: limits = {} } = options;
   const all = Object.values(limits);
-  return Object.entries(tariffs).map(([key, tariff]) => {
-    if (cap !== null) return { tariff, outputMax: cap, outputAssumed: cap };
+  return Object.entries(schedules).map(([key, schedule]) => {
+    if (cap !== null) return { schedule, outputMax: cap, outputAssumed: cap };
     // A price for all models counts the longest answer that one of them may give.
     const own = limits[key] === undefined ? all : [limits[key]];
     return {
-      tariff,
+      schedule,
       outputMax: Math.max(0, ...own.map(({ known }) => known ?? Number.POSITIVE_INFINITY)),
       outputAssumed: Math.max(0, ...own.map(({ assumed }) => assumed)),
     };
   });
 }
 
-/** For calls that cost nothing: a token whose month is used up is refused on every surface (CONTRACT section 9). */
+/** For calls that cost nothing: a token whose month is used up is refused on every surface (`budget.token.every-surface`). */
 function holdToken(x: Exchange): Outcome {
   const { token } = x;
   if (token.monthlyCapNanoUsd === undefined) return undefined;
   const amounts = {
     estimateNanoUsd: SMALLEST_NANO_USD,
     inputNanoUsd: 0,
-    tariffs: {},
-    listTariffs: undefined,
-    innerTariffs: undefined,
+    schedules: {},
+    listSchedules: undefined,
+    innerSchedules: undefined,
     x,
   };
   x.claim(new TokenClaim(tokenKey(token), token.monthlyCapNanoUsd, token.monthlyCapText, amounts));
@@ -207,9 +207,9 @@ function holdToken(x: Exchange): Outcome {
 interface Amounts {
   readonly estimateNanoUsd: number;
   readonly inputNanoUsd: number;
-  readonly tariffs: Options["tariffs"];
-  readonly listTariffs: Options["list_tariffs"];
-  readonly innerTariffs: Options["inner_tariffs"];
+  readonly schedules: Options["schedules"];
+  readonly listSchedules: Options["list_schedules"];
+  readonly innerSchedules: Options["inner_schedules"];
   readonly x: Exchange;
 }
 
@@ -235,9 +235,9 @@ abstract class MonthClaim implements SpendClaim {
   abstract refuse(spentNanoUsd: number): GatewayError;
 
   costNanoUsd(usage: Usage): number {
-    const { tariffs, x } = this.#amounts;
-    const own = tariffs["*"];
-    if (own === undefined) return this.#costByTarget(tariffs, usage) ?? 0;
+    const { schedules, x } = this.#amounts;
+    const own = schedules["*"];
+    if (own === undefined) return this.#costByTarget(schedules, usage) ?? 0;
     // An endpoint's own price is for all its tokens, whatever the provider charges for.
     let cost = costNanoUsd(own, withoutBilled(usage), x.startedAtMs);
     for (const other of usage.otherModels ?? []) cost += costNanoUsd(own, other, x.startedAtMs);
@@ -245,22 +245,22 @@ abstract class MonthClaim implements SpendClaim {
   }
 
   listCostNanoUsd(usage: Usage): number | undefined {
-    const { tariffs, listTariffs = tariffs } = this.#amounts;
-    return this.#costByTarget(listTariffs, usage);
+    const { schedules, listSchedules = schedules } = this.#amounts;
+    return this.#costByTarget(listSchedules, usage);
   }
 
   /** By the price of the target that answered, of the moment when the call came, as it was reserved. */
-  #costByTarget(tariffs: Options["tariffs"], usage: Usage): number | undefined {
-    const { innerTariffs = tariffs, x } = this.#amounts;
+  #costByTarget(schedules: Options["schedules"], usage: Usage): number | undefined {
+    const { innerSchedules = schedules, x } = this.#amounts;
     const last = x.attempts.at(-1);
-    const tariff = tariffs[`${last?.provider}/${last?.model}`];
-    if (tariff === undefined) return undefined;
+    const schedule = schedules[`${last?.provider}/${last?.model}`];
+    if (schedule === undefined) return undefined;
     const tier = requestedTier(x);
-    let cost = costNanoUsd(tariff, usage, x.startedAtMs, tier);
+    let cost = costNanoUsd(schedule, usage, x.startedAtMs, tier);
     const { otherModels, inferenceGeo, serviceTier } = usage;
     for (const other of otherModels ?? []) {
       // A model of which no price is known costs what the one costs that was asked.
-      const price = innerTariffs[`${last?.provider}/${other.model}`] ?? tariff;
+      const price = innerSchedules[`${last?.provider}/${other.model}`] ?? schedule;
       const used: Usage = {
         ...other,
         ...(inferenceGeo !== undefined && { inferenceGeo }),

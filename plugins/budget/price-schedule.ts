@@ -1,6 +1,6 @@
 /**
  * What stage budget knows of a model's price, and how a call's tokens become money. Amounts are nano-dollars a token;
- * only sums are rounded. Knows no models: the gateway hands their tariffs in.
+ * only sums are rounded. Knows no models: the gateway hands their schedules in.
  */
 import type { OptionsOf, PRICE_SCHEDULE } from "sluice/plugin";
 import type { Usage } from "sluice/provider";
@@ -14,8 +14,8 @@ type Rates = Period["rates"];
  * What tokens cost at the price of the moment `atMs`, in whole nano-dollars. `requestedTier` counts where the provider
  * does not report the tier that served the call.
  */
-export function costNanoUsd(tariff: PriceSchedule, usage: Usage, atMs: number, requestedTier = ""): number {
-  const period = periodAt(tariff, atMs);
+export function costNanoUsd(schedule: PriceSchedule, usage: Usage, atMs: number, requestedTier = ""): number {
+  const period = periodAt(schedule, atMs);
   if (period === undefined) return 0;
   const { billed, webSearches = 0, serviceTier = requestedTier, inferenceGeo } = usage;
   const tier = ofOwn(period.tiers, serviceTier) ?? 1;
@@ -50,7 +50,7 @@ const ORDINARY_TIERS: ReadonlySet<string> = new Set(["", "auto", "default", "sta
 
 /** A model that a call may be sent to. */
 export interface PricedModel {
-  readonly tariff: PriceSchedule;
+  readonly schedule: PriceSchedule;
   /** The most tokens of one answer, whatever the call asks for; Infinity: not known. */
   readonly outputMax: number;
   /** Tokens of one answer where neither the call nor anything else limits it. */
@@ -84,7 +84,7 @@ export function worstCaseCost(
   const worst: WorstCost = { estimateNanoUsd: 0, inputNanoUsd: 0 };
   const { tier = "" } = call;
   for (const model of models) {
-    const period = periodAt(model.tariff, atMs);
+    const period = periodAt(model.schedule, atMs);
     if (period === undefined) continue;
     const answer = outputTokens(model, call);
     // A cheaper tier may be served as an ordinary one.
@@ -126,9 +126,9 @@ function possibleTiers({ tiers = {} }: Period, tier: string): readonly (number |
   return known === undefined ? Object.values(tiers) : [known];
 }
 
-function periodAt(tariff: PriceSchedule, atMs: number): Period | undefined {
+function periodAt(schedule: PriceSchedule, atMs: number): Period | undefined {
   let period: Period | undefined;
-  for (const one of tariff) if (one.from_ms <= atMs) period = one;
+  for (const one of schedule) if (one.from_ms <= atMs) period = one;
   return period;
 }
 

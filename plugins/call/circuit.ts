@@ -1,6 +1,6 @@
 /**
  * Circuit breakers, one for each model of each credential: a target that keeps failing is skipped for a while, so
- * that calls with another entry do not wait for it (CONTRACT section 5). Knows targets and time, nothing of calls.
+ * that calls with another entry do not wait for it (`provider.breaker.open`). Knows targets and time, nothing of calls.
  */
 
 import type { Clock, Host, MetricFamily, Target } from "sluice/plugin";

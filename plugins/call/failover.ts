@@ -15,7 +15,7 @@ const CANCELLED = "cancelled";
 /** Outcome of a target that was not called because its circuit is open. */
 const SKIPPED = "skipped: circuit open";
 
-/** An inactive credential counts as a failed try (CONTRACT section 5). */
+/** An inactive credential counts as a failed try (`provider.credential.inactive`). */
 export const INACTIVE = failure({
   status: undefined,
   reason: "credential is inactive",

@@ -1,6 +1,6 @@
 /**
  * Stage `call`: asks the targets in their order until one answers. Moves on only where another target may do better
- * (CONTRACT section 5), and never after the first content of a stream. Knows no wire format and no HTTP.
+ * (`failover.order`), and never after the first content of a stream. Knows no wire format and no HTTP.
  */
 
 import type { Answer, ChatResult, Exchange, GatewayError, MaybePromise, Target } from "sluice/plugin";

@@ -253,7 +253,7 @@ export async function passthroughChain(
 ): Promise<PassthroughChain> {
   const own = await Promise.all([
     builtIn(context, "limit", limits),
-    builtIn(context, "budget", { subject, tariffs: {} }),
+    builtIn(context, "budget", { subject, schedules: {} }),
     recordHooks(context),
     ...project.stages
       .filter((use) => context.registry.stages.get(use.use)?.stage !== "authenticate")

@@ -3,7 +3,7 @@
  * the configuration but what is computed here.
  */
 import type { EndpointConfig, ProjectConfig, ResolvedConfig } from "../config/model.ts";
-import { innerTariffsOf, listTariffsOf, tariffsOf } from "../config/price-schedules.ts";
+import { innerSchedulesOf, listSchedulesOf, schedulesOf } from "../config/price-schedules.ts";
 import type { StagePlugin } from "../plugin/contract.ts";
 import type { CompileContext } from "./context.ts";
 import { outputLimit } from "./output-limit.ts";
@@ -58,15 +58,15 @@ export function stageOptions(
 function budgetTerms({ context, project, endpoint, subject }: Place): object | undefined {
   const { config } = context;
   const targets = targetsOf(project, endpoint);
-  const tariffs = tariffsOf(config, endpoint, targets);
-  if (Object.keys(tariffs).length === 0) return undefined;
+  const schedules = schedulesOf(config, endpoint, targets);
+  if (Object.keys(schedules).length === 0) return undefined;
   const hasOwnPrice = endpoint.estimated_cost_per_1k_tokens_usd !== null;
   return {
     subject,
     cap_nano_usd: endpoint.monthly_budget_usd?.nanoUsd ?? null,
     cap_text: endpoint.monthly_budget_usd?.text ?? "",
-    tariffs,
-    ...(hasOwnPrice && { list_tariffs: listTariffsOf(config, targets) }),
+    schedules,
+    ...(hasOwnPrice && { list_schedules: listSchedulesOf(config, targets) }),
     // Only clients of aliases can ask for tools that ask other models.
     ...("allowed_fields" in endpoint && innerTerms(config, targets)),
     ...(endpoint.max_output_tokens === null && { output_limits: outputLimits(context, project, targets) }),
@@ -78,8 +78,8 @@ function budgetTerms({ context, project, endpoint, subject }: Place): object | u
 }
 
 function innerTerms(config: ResolvedConfig, targets: readonly TargetEntry[]): object {
-  const inner = innerTariffsOf(config, targets);
-  return Object.keys(inner).length === 0 ? {} : { inner_tariffs: inner };
+  const inner = innerSchedulesOf(config, targets);
+  return Object.keys(inner).length === 0 ? {} : { inner_schedules: inner };
 }
 
 function outputLimits(

@@ -1,5 +1,5 @@
 /**
- * What a reload changes, as the audit events that it raises (CONTRACT section 11). Pure: two configurations in, events
+ * What a reload changes, as the audit events that it raises (`event.*`). Pure: two configurations in, events
  * out; names of fields only, since values may be secrets.
  */
 import { isDeepStrictEqual } from "node:util";
@@ -16,7 +16,7 @@ import type {
 import { type Entry, entryKeys, withoutPlaces } from "./read/entry-keys.ts";
 
 export interface ConfigChange {
-  /** An event key of the specification. */
+  /** An event key, such as `token.revoked`. */
   readonly event: string;
   readonly severity: AuditSeverity;
   readonly project: { readonly id: number; readonly name: string; readonly uuid: string };
@@ -71,7 +71,7 @@ function token(event: string, severity: AuditSeverity, { id, name }: TokenConfig
   return { event, severity, target: name, metadata: { token_id: tokenId(id) } };
 }
 
-/** An integer where the config gives one, as the specification's example has it. */
+/** An integer where the configuration has one. */
 export function tokenId(id: string): number | string {
   return /^(?:0|[1-9]\d{0,14})$/.test(id) ? Number(id) : id;
 }

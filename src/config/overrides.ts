@@ -1,5 +1,5 @@
 /**
- * What the control plane has changed at run time, over what git says (CONTRACT section 2, "Overrides"). Pure: a
+ * What the control plane has changed at run time, over what git says (`config.override.git-wins`). Pure: a
  * configuration and the store's overrides in, the configuration to run out. Writes nothing and knows no store.
  *
  * Three kinds of keys. `token:<project>/<id>`: a token that was created, or whose hash was rotated; it goes when git

@@ -27,47 +27,47 @@ interface Model {
   readonly model: string;
 }
 
-type Tariffs = Readonly<Record<string, PriceSchedule>>;
+type Schedules = Readonly<Record<string, PriceSchedule>>;
 
 /** Keyed by `provider/model`, or `*` for all. What costs nothing is left out: its calls need no reservation. */
-export function tariffsOf(
+export function schedulesOf(
   config: ResolvedConfig,
   endpoint: EndpointConfig,
   targets: readonly Model[],
-): Tariffs {
+): Schedules {
   const own = endpoint.estimated_cost_per_1k_tokens_usd;
   if (own !== null) return { "*": [{ from_ms: 0, rates: flat(own.nanoUsd / 1000) }] };
-  return listTariffsOf(config, targets);
+  return listSchedulesOf(config, targets);
 }
 
 /** By the list prices alone: what the calls would cost without a price of the endpoint's own. */
-export function listTariffsOf(config: ResolvedConfig, targets: readonly Model[]): Tariffs {
-  const tariffs: Record<string, readonly Period[]> = {};
+export function listSchedulesOf(config: ResolvedConfig, targets: readonly Model[]): Schedules {
+  const schedules: Record<string, readonly Period[]> = {};
   for (const target of targets) {
-    const tariff = listTariffOf(config, target);
-    const costs = tariff.some(({ rates }) => Object.values(rates).some((rate) => rate > 0));
-    if (costs) tariffs[`${target.provider}/${target.model}`] = tariff;
+    const schedule = listScheduleOf(config, target);
+    const costs = schedule.some(({ rates }) => Object.values(rates).some((rate) => rate > 0));
+    if (costs) schedules[`${target.provider}/${target.model}`] = schedule;
   }
-  return tariffs;
+  return schedules;
 }
 
 /**
  * Of other models that these providers may run within an answer (an adviser, say): all that the price lists know. What
  * they are is known only when the answer comes.
  */
-export function innerTariffsOf(config: ResolvedConfig, targets: readonly Model[]): Tariffs {
+export function innerSchedulesOf(config: ResolvedConfig, targets: readonly Model[]): Schedules {
   const providers = new Set(targets.map(({ provider }) => provider).filter(runsOtherModels));
   const models = [...providers].flatMap((provider) => [
     ...pricedModels(provider).map((model) => ({ provider, model })),
     ...config.prices.filter((price) => price.provider === provider),
   ]);
-  return listTariffsOf(config, models);
+  return listSchedulesOf(config, models);
 }
 
 interface Book {
   readonly rows: ReadonlyMap<string, PriceConfig>;
   /** Made once for all endpoints that ask one model. */
-  readonly tariffs: Map<string, readonly Period[]>;
+  readonly schedules: Map<string, readonly Period[]>;
 }
 
 const books = new WeakMap<ResolvedConfig, Book>();
@@ -83,22 +83,22 @@ function bookOf(config: ResolvedConfig): Book {
   let book = books.get(config);
   if (book === undefined) {
     const rows = new Map(config.prices.map((price) => [`${price.provider}/${price.model}`, price]));
-    books.set(config, (book = { rows, tariffs: new Map() }));
+    books.set(config, (book = { rows, schedules: new Map() }));
   }
   return book;
 }
 
 /** By the price lists; empty: they do not know the model. */
-export function listTariffOf(config: ResolvedConfig, { provider, model }: Model): PriceSchedule {
-  const { rows, tariffs } = bookOf(config);
+export function listScheduleOf(config: ResolvedConfig, { provider, model }: Model): PriceSchedule {
+  const { rows, schedules } = bookOf(config);
   const key = `${provider}/${model}`;
-  let tariff = tariffs.get(key);
-  if (tariff === undefined) {
+  let schedule = schedules.get(key);
+  if (schedule === undefined) {
     const price = findPrice(provider, model, (name) => rows.get(`${provider}/${name}`));
-    tariff = price === undefined ? [] : "usd" in price ? bundled(provider, price) : given(price);
-    tariffs.set(key, tariff);
+    schedule = price === undefined ? [] : "usd" in price ? bundled(provider, price) : given(price);
+    schedules.set(key, schedule);
   }
-  return tariff;
+  return schedule;
 }
 
 function given(price: PriceConfig): readonly Period[] {

@@ -61,7 +61,7 @@ export class EventStream {
     if (!this.#behind) this.#caughtUp();
   }
 
-  /** A failure after the first byte: the error body as an event, then the end (CONTRACT section 4). */
+  /** A failure after the first byte: the error body as an event, then the end (`stream.failure-late`). */
   fail(error: GatewayError): void {
     if (this.#ended) return;
     this.write(`data: ${this.#errorBody(error)}\n\ndata: [DONE]\n\n`);

@@ -1,4 +1,4 @@
-/** HTTP responses: bodies with their length in one write, errors in the specification's body. */
+/** HTTP responses: bodies with their length in one write, errors as `{ ok, error }`. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { flushInBatch } from "../base/batching.ts";
 import type { GatewayError } from "../plugin/index.ts";

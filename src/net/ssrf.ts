@@ -1,5 +1,5 @@
 /**
- * The SSRF guard: which addresses a request made for somebody else may go to (CONTRACT section 9). Pure but for the
+ * The SSRF guard: which addresses a request made for somebody else may go to (`proxy.ssrf`). Pure but for the
  * one resolving of a name, whose addresses are checked and are the ones connected to. Opens no connection itself.
  */
 import { lookup as systemLookup } from "node:dns";

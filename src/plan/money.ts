@@ -2,7 +2,7 @@
  * What calls cost, in USD per 1,000 of them at a given number of tokens: by the price lists, or by the endpoint's own price
  * where they do not know the model.
  */
-import { listTariffOf } from "../config/price-schedules.ts";
+import { listScheduleOf } from "../config/price-schedules.ts";
 import type { PriceSchedule } from "../plugin/price-schedule.ts";
 import type { CallTokens } from "./call-tokens.ts";
 import { type Direction, directionOf, joined, SAME } from "./directions/direction.ts";
@@ -20,7 +20,7 @@ type Rates = PriceSchedule[number]["rates"];
 
 /** Nano-dollars a token, now; undefined: no price list knows the model. */
 export function ratesOf({ side, nowMs }: PreparedSide, model: Model, promptTokens = 0): Rates | undefined {
-  const period = listTariffOf(side.config, model).findLast(({ from_ms }) => from_ms <= nowMs);
+  const period = listScheduleOf(side.config, model).findLast(({ from_ms }) => from_ms <= nowMs);
   if (period?.long !== undefined && promptTokens > period.long.above_tokens) return period.long.rates;
   return period?.rates;
 }

@@ -1,6 +1,5 @@
 /**
- * The error catalogue: one entry per refusal, with its status and its text byte for byte as the specification and
- * the contract give it. Placeholders stand as `<name>`; `reject` makes a missing one a type error.
+ * The error catalog: one entry per refusal, with its status and its exact text. Placeholders are written `<name>`; `reject` makes a missing one a type error.
  * Errors are returned, never thrown: a thrown error is a bug and becomes a 500 that says nothing.
  */
 

@@ -6,7 +6,7 @@ export function estimateTokens(characters: number): number {
 }
 
 /**
- * Nano-dollars with four decimals, as the specification's messages show amounts: 1.5 dollars is `1.5000`.
+ * Nano-dollars with four decimals, as messages show amounts: 1.5 dollars is `1.5000`.
  * @since 0.1.0
  */
 export function formatUsd(nanoUsd: number): string {

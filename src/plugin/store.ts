@@ -174,7 +174,7 @@ export interface Override {
   readonly key: string;
   /** At most OVERRIDE_BYTES_MAX as JSON. */
   readonly value: JsonValue;
-  /** The configuration's value that it stands over; it goes when git changes that (CONTRACT section 2). */
+  /** The configuration's value that it stands over; it goes when git changes that (`config.override.git-wins`). */
   readonly replaced: JsonValue;
   /** Who set it. */
   readonly actor: string;
@@ -202,11 +202,11 @@ export interface AuditStore {
 
 export type AuditSeverity = "info" | "warn" | "critical";
 
-/** One thing that happened, as the specification's webhook body has it. @since 0.1.0 */
+/** One thing that happened, with the fields of webhook bodies. @since 0.1.0 */
 export interface AuditRecord {
   /** UUID. */
   readonly id: string;
-  /** An event key of the specification, e.g. `token.revoked`. */
+  /** An event key, e.g. `token.revoked`. */
   readonly event: string;
   readonly severity: AuditSeverity;
   readonly actor: string;
@@ -237,7 +237,7 @@ export interface AuditFilter {
  */
 export type AuditKind = "change" | "sign_in" | "traffic";
 
-/** The kind of an event key of the specification; an unknown one is a change. */
+/** The kind of an event key; an unknown one is a change. */
 export function auditKindOf(event: string): AuditKind {
   if (event.startsWith("guardrail.")) return "traffic";
   return event.startsWith("auth.") ? "sign_in" : "change";
@@ -248,7 +248,7 @@ export const AUDIT_RECORDS_MAX = 100_000;
 /** Bytes of all records of one kind, about. */
 export const AUDIT_BYTES_MAX = 67_108_864;
 
-/** Calls that may wait for a conversation in use; the next is `busy` (CONTRACT section 4). */
+/** Calls that may wait for a conversation in use; the next is `busy` (`session.busy`). */
 export const SESSION_WAITERS_MAX = 8;
 
 export interface StoreHealth {

@@ -65,7 +65,7 @@ export interface SurfaceErrors {
 /** Where a request goes, as the router found it. */
 export interface RequestTarget {
   readonly rules: CallRules;
-  /** Default: the specification's error body. */
+  /** Default: `{ ok, error }`. */
   readonly errors: SurfaceErrors | undefined;
   readonly projectUuid: string;
   readonly path: string;
@@ -149,7 +149,7 @@ export class RequestContext {
     return this.target.errors?.body(this.project, this.req.headers) ?? errorBody;
   }
 
-  /** Headers of every response (CONTRACT section 3). */
+  /** Headers of every response (`http.request-id.header`). */
   headers(): FlatHeaders {
     const { config } = this.generation;
     const { call } = this;

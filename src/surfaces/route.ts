@@ -11,7 +11,7 @@ import type { RoutePath } from "./router.ts";
 
 export interface SurfaceModule {
   readonly routes: readonly Route[];
-  /** How clients of this surface read errors. Default: the specification's error body. */
+  /** How clients of this surface read errors. Default: `{ ok, error }`. */
   readonly errors?: SurfaceErrors;
 }
 

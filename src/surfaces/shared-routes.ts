@@ -15,7 +15,7 @@ export interface OperatorRoute extends RoutePath {
   readonly access: "anyone" | "metrics token" | "control-plane token";
 }
 
-/** The body of `/readyz` on the admin listener (CONTRACT section 12). */
+/** The body of `/readyz` on the admin listener (`health.ready`). */
 export interface Readiness {
   readonly ready: boolean;
   readonly generation: number;

@@ -1,5 +1,5 @@
 /**
- * What every store promises, whatever its driver. It reaches a store through the contract alone and awaits every
+ * What every store promises, whatever its driver. It uses a store through `StateStore` alone and awaits every
  * answer, so that one that answers at once and one that asks a server are held to the same words.
  */
 import assert from "node:assert/strict";

@@ -21,7 +21,7 @@ export interface WireSettings {
   readonly idleTimeoutMs: number;
   /** Connections to the provider's host. */
   readonly connectionsMax: number;
-  /** The `traceparent` to send. Default: the client's own goes on (CONTRACT section 3). */
+  /** The `traceparent` to send. Default: the client's own is passed on (`http.traceparent`). */
   readonly traceparent?: (x: Exchange) => string | undefined;
   /** Told of bytes of an answer that is kept whole until its call ends. */
   readonly received?: ((x: Exchange, bytes: number) => void) | undefined;

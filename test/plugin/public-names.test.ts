@@ -8,9 +8,9 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 /** Most names of each package: a new one should be worth what authors have to read. */
 const PACKAGES = {
-  "sluice/plugin": ["src/plugin/index.ts", 53],
-  "sluice/provider": ["src/provider-kit/index.ts", 82],
-  "sluice/testing": ["src/testing/index.ts", 40],
+  "sluice/plugin": ["src/plugin/index.ts", 58],
+  "sluice/provider": ["src/provider-kit/index.ts", 84],
+  "sluice/testing": ["src/testing/index.ts", 44],
 } as const;
 const EXPORTED = /^export (type )?\{([^}]*)\} from "([^"]+)";$/gm;
 

@@ -1,4 +1,4 @@
-/** What calls cost by their tariff, and what is reserved for them. */
+/** What calls cost by their schedule, and what is reserved for them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { costNanoUsd, worstCaseCost as worstCase } from "../../plugins/budget/price-schedule.ts";
@@ -13,11 +13,11 @@ const plain: PriceSchedule = [{ from_ms: 0, rates }];
 
 /** Of models whose answers nothing but the call limits. */
 function worstCaseCost(
-  tariffs: readonly PriceSchedule[],
+  schedules: readonly PriceSchedule[],
   call: Parameters<typeof worstCase>[1],
   atMs: number,
 ) {
-  const models = tariffs.map((tariff) => ({ tariff, outputMax: Infinity, outputAssumed: 0 }));
+  const models = schedules.map((schedule) => ({ schedule, outputMax: Infinity, outputAssumed: 0 }));
   return worstCase(models, call, atMs);
 }
 

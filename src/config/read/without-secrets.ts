@@ -4,7 +4,7 @@ import type { JsonValue } from "../../plugin/chat.ts";
 import type { ResolvedConfig } from "../model.ts";
 import { isSensitiveKey, maskedUser } from "../report/mask.ts";
 
-/** Plain JSON in the YAML's names. Hashes of tokens are kept: git has them too (CONTRACT section 2, "Secrets"). */
+/** Plain JSON in the YAML's names. Hashes of tokens are kept: git has them too (`config.secret.hidden`). */
 export function withoutSecrets(config: ResolvedConfig): JsonValue {
   return shown(config, false);
 }

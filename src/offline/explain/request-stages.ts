@@ -2,7 +2,7 @@
 import { nanoUsdText, parseUsd } from "../../base/money.ts";
 import { targetsOf } from "../../compile/targets.ts";
 import type { ResolvedConfig } from "../../config/model.ts";
-import { listTariffsOf } from "../../config/price-schedules.ts";
+import { listSchedulesOf } from "../../config/price-schedules.ts";
 import type { ClaimRecord, TraceRecord } from "../../pipeline/trace-record.ts";
 import { estimateTokens, type Message } from "../../plugin/index.ts";
 import { numberOf } from "../settings.ts";
@@ -171,11 +171,11 @@ function priceDetails({ config, object, places }: Explained): readonly Detail[] 
     return [{ name: "price", text: `$${own.text} for 1,000 tokens of any model`, at }];
   }
   const targets = targetsOf(project, settings);
-  const tariffs = listTariffsOf(config, targets);
+  const schedules = listSchedulesOf(config, targets);
   const seen = new Set<string>();
   return targets.flatMap(({ provider, model }): readonly Detail[] => {
     const key = `${provider}/${model}`;
-    const rates = tariffs[key]?.[0]?.rates;
+    const rates = schedules[key]?.[0]?.rates;
     if (rates === undefined || seen.has(key)) return [];
     seen.add(key);
     const at = places.price(provider, model);

@@ -21,7 +21,7 @@ interface Held {
   readonly calls: boolean;
 }
 
-/** The rules of CONTRACT section 5 for what an answer ended with: a refusal is told beside an ordinary stop. */
+/** What an answer ended with (`provider.finish-reasons`): a refusal is told beside an ordinary stop. */
 export function finish(word: string, { refusal, ...said }: Held): Finish {
   const stops = (FINISH_REASONS.get(word) ?? "stop") === "stop";
   if (refusal && stops) return { finishReason: "error", providerFinishReason: "refusal" };

@@ -8,7 +8,7 @@ export interface Finish {
 }
 
 /**
- * The rules of CONTRACT section 5: a word that `reasons` does not know is a stop where anything was `said`, else an
+ * Maps finish reasons (`provider.finish-reasons`): a word that `reasons` does not know is a stop where anything was `said`, else an
  * error; an answer with tool calls ends with tool_calls, and only such an answer. `word`: the vendor's, "" for none.
  * @since 0.2.0
  */

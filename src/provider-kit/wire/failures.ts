@@ -21,7 +21,7 @@ export function invalidJson(what: string, text: string): ProviderFailure {
   );
 }
 
-/** An error told inside a 2xx answer. Moves on whatever it is (CONTRACT section 5). @since 0.2.0 */
+/** An error told inside a 2xx answer. Moves on whatever it is (`failover.on.failure`). @since 0.2.0 */
 export function embeddedError(reason: string, status?: number, code?: string): ProviderFailure {
   return failure({ status, reason: reason || "no reason given", retryable: true, accepted: true, code });
 }

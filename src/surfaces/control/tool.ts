@@ -192,7 +192,7 @@ export function limitOf(args: JsonMap): number {
   return typeof args["limit"] === "number" ? args["limit"] : 100;
 }
 
-/** As an integer where the id is one, as in the specification's example. */
+/** As an integer where the id is one. */
 export function shownTokenId(id: string): number | string {
   return /^(?:0|[1-9]\d{0,14})$/.test(id) ? Number(id) : id;
 }

@@ -216,7 +216,7 @@ function callServer(server: OfferedServer, run: ToolRun): MaybePromise<RpcOutcom
   });
 }
 
-/** CONTRACT section 10: what the REST surfaces answer with a status, as a code of JSON-RPC. */
+/** What the REST surfaces answer with a status, as a code of JSON-RPC (`mcp.codes.*`). */
 export function rpcError({ code: errorCode, status, message, extras }: GatewayError): {
   code: number;
   message: string;

@@ -45,7 +45,7 @@ export interface ApiRequest extends AdminRequest {
   readonly query: Readonly<Record<string, string | number>>;
 }
 
-/** A body of the route's schema for that status, or a refusal with the specification's error body. */
+/** A body of the route's schema for that status, or a refusal. */
 export type ApiAnswer = ApiContent | ApiEvents | ApiRefusal | GatewayError;
 
 /** An answer that goes on until the client leaves. */
