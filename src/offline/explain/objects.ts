@@ -3,6 +3,7 @@ import { endpointOf } from "../../compile/endpoint.ts";
 import type { ProjectConfig, ResolvedConfig, TokenConfig } from "../../config/model.ts";
 import { nearestName } from "../../config/report/suggest.ts";
 import { slugOf } from "../../config/slug.ts";
+import type { Call } from "../../pipeline/call.ts";
 import type { Registry } from "../../plugins-host/registry.ts";
 import type { ExplainedObject } from "./places.ts";
 
@@ -40,6 +41,16 @@ function objectIn(project: ProjectConfig, registry: Registry, name: string): Exp
     return [{ kind: "alias", project, name, settings: endpointOf(registry, project, alias) }];
   const isProxy = project.proxy_endpoints.some(({ slug }) => slug === name);
   return isProxy ? [{ kind: "proxy", project, name, settings: undefined }] : [];
+}
+
+/** What a call came to. */
+export function objectOf(
+  config: ResolvedConfig,
+  registry: Registry,
+  { project: { uuid }, endpoint: { slug } }: Pick<Call, "project" | "endpoint">,
+): ExplainedObject | undefined {
+  const project = config.projects.find((one) => one.uuid === uuid);
+  return project && objectIn(project, registry, slug)[0];
 }
 
 export function objectName({ project, name }: Pick<ExplainedObject, "project" | "name">): string {
