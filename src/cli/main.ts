@@ -30,6 +30,7 @@ const COMMANDS: Readonly<Record<string, LoadCommand>> = {
     ]);
     return planCommand({ loadPlugins: pluginLoader, nowMs: Date.now });
   },
+  test: async () => (await import("./test/command.ts")).command,
   schema: async () => {
     const [{ schemaCommand }, { pluginLoader }] = await Promise.all([
       import("./schema.ts"),
@@ -52,7 +53,6 @@ const COMMANDS: Readonly<Record<string, LoadCommand>> = {
     ]);
     return reloadCommand(pluginLoader);
   },
-  doctor: async () => (await import("./doctor/doctor.ts")).command,
   token: async () => (await import("./token.ts")).command,
   init: async () => (await import("./init.ts")).command,
   state: async () => {

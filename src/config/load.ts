@@ -48,9 +48,10 @@ export interface LoadRequest {
   readonly env: Readonly<Record<string, string | undefined>>;
   /**
    * "skip": a reference that cannot be resolved counts as given. "keep": so does every reference to a variable or to a
-   * file that may hold a secret; no variable and no such file is read.
+   * file that may hold a secret; no variable and no such file is read. "dummy": variables are those of `env`, any other and
+   * every such file counts as given.
    */
-  readonly secrets: "resolve" | "skip" | "keep";
+  readonly secrets: "resolve" | "skip" | "keep" | "dummy";
   /** Where the files are. Default: on disk. */
   readonly files?: Files | undefined;
   /** "skip": no code of plugins is executed; what they register counts as known. Default: "load". */

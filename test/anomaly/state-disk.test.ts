@@ -126,7 +126,7 @@ test("killed at any moment, all that was answered is found, and at most the step
 
 const afterSteps = new Map<string, Promise<unknown>>();
 
-/** What is found when a process was killed after a number of steps. */
+/** What is found when a process was killed after so many steps. */
 function after(steps: number, sessionId: string): Promise<unknown> {
   const key = `${steps} ${sessionId}`;
   const known = afterSteps.get(key);
@@ -212,7 +212,7 @@ async function settledSums(disk: MemoryDisk): Promise<(string | number)[][]> {
   return sums.map(({ key, settledNanoUsd }) => [key, settledNanoUsd]);
 }
 
-test("a snapshot that fails while the journal continues is logged and costs nothing else", async () => {
+test("a snapshot that fails while the journal goes on costs nothing but a word", async () => {
   const disk = memoryDisk();
   const { life, clock, lines } = await patient(disk);
   disk.weather = (action) => {
@@ -226,7 +226,7 @@ test("a snapshot that fails while the journal continues is logged and costs noth
   assert.ok(![...disk.contents.keys()].some((path) => path.includes("unfinished")));
 });
 
-test("on the system's own full device it degrades, answers, and continues once there is space", {
+test("on the system's own full device it degrades, answers, and goes on where there is room", {
   skip: !existsSync("/dev/full"),
 }, async (t) => {
   const directory = temporaryFolder(t);

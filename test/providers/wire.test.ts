@@ -184,7 +184,7 @@ test("the credential is taken out of what a provider says", async (t) => {
   assert.doesNotMatch((await failed(provider, clock)).reason ?? "", /sk-test/);
 });
 
-test("a canceled call settles without failover, and its connection ends", async (t) => {
+test("a call that is given up settles without moving on, and its connection ends", async (t) => {
   const { provider, upstream, clock } = await bench(t);
   const stream = handPlayedStream();
   upstream.answer(stream.answer);
@@ -339,7 +339,7 @@ test("a paused stream holds the provider back and loses nothing", async (t) => {
   assert.equal(sink.text().length, 2_000 * 10_000);
 });
 
-/** Waits for a number of turns of the event loop. */
+/** So many turns of the event loop. */
 async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((turn) => setImmediate(turn));
 }

@@ -44,7 +44,7 @@ async function threeGateways(t: Closer, endpoints: Readonly<Record<string, objec
   return { upstream, gateways, redisUrl: redis.url };
 }
 
-/** A number of calls at once, distributed over the gateways. */
+/** So many calls at once, shared out among the gateways. */
 function calls({ gateways }: Replicas, slug: string, count: number): Promise<Answer[]> {
   const path = `/api/${PROJECT}/${slug}`;
   return Promise.all(

@@ -18,6 +18,7 @@ import { RUNNING } from "./requirements/running.ts";
 import { SESSIONS } from "./requirements/sessions.ts";
 import { STREAM } from "./requirements/stream.ts";
 import { SURFACES } from "./requirements/surfaces.ts";
+import { TESTS } from "./requirements/tests.ts";
 
 export interface Area {
   readonly title: string;
@@ -39,6 +40,7 @@ export const AREAS: readonly Area[] = [
   { title: "Reviewing changes", requirements: REVIEW },
   { title: "Operating", requirements: OPERATE },
   { title: "Offline: tests and explanations", requirements: OFFLINE },
+  { title: "Tests of a configuration", requirements: TESTS },
   { title: "Events, audit log and webhooks", requirements: EVENTS },
   { title: "MCP and the control plane", requirements: JSONRPC },
   { title: "Wrapper and proxy", requirements: SURFACES },
@@ -58,6 +60,7 @@ export const REQUIREMENTS = {
   ...REVIEW,
   ...OPERATE,
   ...OFFLINE,
+  ...TESTS,
   ...EVENTS,
   ...JSONRPC,
   ...SURFACES,

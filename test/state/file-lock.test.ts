@@ -73,7 +73,7 @@ async function ownName(folder: string): Promise<string> {
   return own;
 }
 
-test("a lock of a process whose id was reused is ignored", async (t) => {
+test("a lock of a process whose id has been given to another stops nobody", async (t) => {
   const folder = temporaryFolder(t);
   const [, , ticks, boot, namespace] = (await ownName(folder)).split(".");
   writeFileSync(join(folder, ["lock", process.ppid, `${Number(ticks) + 1}`, boot, namespace].join(".")), "");
@@ -102,7 +102,7 @@ for (const [where, nameOf] of UNSEEN) {
     t.after(() => clearInterval(touching));
     assert.deepEqual(await lockFolder(folder), { heldBy: 12 });
     clearInterval(touching);
-    // It is waited for, and taken for dead when nothing touches it anymore.
+    // It is waited for, not given up, and taken for dead when nothing touches it any more.
     const lock = await lockFolder(folder, { stoppedMs: 300 });
     assert.ok(lock.heldBy === undefined);
     assert.equal(existsSync(foreign), false);

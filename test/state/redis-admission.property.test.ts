@@ -99,7 +99,7 @@ function claimsOf({ endpoint, minute, hour, cap, estimate }: Call) {
   ];
 }
 
-/** A reservation with its documented fields. */
+/** A reservation as the contract names it. */
 function plain(admission: Admission): unknown {
   return JSON.parse(JSON.stringify(admission));
 }

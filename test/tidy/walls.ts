@@ -62,7 +62,8 @@ const WALLS: Readonly<Record<string, Wall>> = {
       ...["surfaces", "gateway"],
     ],
   },
-  cli: { values: [...PUBLIC, "config", "net", "plan", "state", "gateway", "offline"] },
+  "config-tests": { values: [...PUBLIC, "config", "offline", "gateway"] },
+  cli: { values: [...PUBLIC, "config", "config-tests", "net", "plan", "state", "gateway", "offline"] },
 };
 
 /** Each folder of surfaces/ is a surface, and imports no other one, except the folders of what several share. */

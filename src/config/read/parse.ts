@@ -10,6 +10,7 @@ import {
   isSeq,
   type Node,
   type Pair,
+  parseAllDocuments,
   parseDocument,
   type YAMLError,
   type YAMLMap,
@@ -48,11 +49,34 @@ export function parseFile(source: Source, tree: Tree, reporter: Reporter): Parse
       },
     };
   }
-  const document = parseText(source.text);
-  if (document === undefined) {
-    reporter.reportRange("E0002", { source, start: 0, end: 1 }, "the file nests too deeply");
-    return { source, isSound: false, plain: () => undefined };
-  }
+  const document = withoutOverflow(() => parseDocument(source.text, OPTIONS));
+  if (document === undefined) return tooDeep(source, reporter);
+  return parsedDocument(source, document, tree, reporter);
+}
+
+/** A file of several documents, separated by `---`. Empty ones are left out. */
+export function parseDocuments(source: Source, tree: Tree, reporter: Reporter): readonly ParsedFile[] {
+  const documents = withoutOverflow(() => {
+    const all = parseAllDocuments(source.text, OPTIONS);
+    return "empty" in all ? [] : all;
+  });
+  if (documents === undefined) return [tooDeep(source, reporter)];
+  return documents
+    .filter(({ contents, errors }) => contents !== null || errors.length > 0)
+    .map((document) => parsedDocument(source, document, tree, reporter));
+}
+
+function tooDeep(source: Source, reporter: Reporter): ParsedFile {
+  reporter.reportRange("E0002", { source, start: 0, end: 1 }, "the file nests too deeply");
+  return { source, isSound: false, plain: () => undefined };
+}
+
+function parsedDocument(
+  source: Source,
+  document: Document.Parsed,
+  tree: Tree,
+  reporter: Reporter,
+): ParsedFile {
   reportSyntax(source, document.errors, reporter);
   for (const { pos } of document.warnings.slice(0, ERRORS_MAX)) {
     reporter.reportRange("E0006", { source, start: pos[0], end: pos[1] }, TAG_MESSAGE);
@@ -90,17 +114,20 @@ function reportSyntax(source: Source, errors: readonly YAMLError[], reporter: Re
 
 const TAG_MESSAGE = "tags are not supported: write the value without it";
 
-function parseText(text: string): Document.Parsed | undefined {
+const OPTIONS = {
+  schema: "core",
+  customTags: [],
+  merge: false,
+  resolveKnownTags: false,
+  uniqueKeys: false, // Found below, with both places.
+  prettyErrors: false,
+  logLevel: "error",
+} as const satisfies Parameters<typeof parseDocument>[1];
+
+/** undefined: the text nests deeper than the parser's stack. */
+function withoutOverflow<T>(parse: () => T): T | undefined {
   try {
-    return parseDocument(text, {
-      schema: "core",
-      customTags: [],
-      merge: false,
-      resolveKnownTags: false,
-      uniqueKeys: false, // Found below, with both places.
-      prettyErrors: false,
-      logLevel: "error",
-    });
+    return parse();
   } catch (error) {
     if (error instanceof RangeError) return undefined;
     throw error;

@@ -187,6 +187,27 @@ export const CODES = {
       "`moved_from` is the name that the object had before. It cannot be its present name, or one that another object of the project has.",
   },
 
+  // Test files.
+  E0501: {
+    title: "unclear test case",
+    explanation:
+      "A case or step of a test file makes no call, makes two at once, or gives answers that exclude each other.",
+  },
+  E0502: {
+    title: "not in the configuration",
+    explanation:
+      "A test case names a project, endpoint, token, target or guardrail that the configuration lacks.",
+  },
+  E0503: {
+    title: "unknown placeholder",
+    explanation:
+      "`{{name}}` in a test case is neither a key of every row of `each`, nor saved by an earlier step, nor a fact of the project.",
+  },
+  E0504: {
+    title: "unusable pattern",
+    explanation: "The pattern of a `matches` is not a regular expression of RE2.",
+  },
+
   // Plugins at work.
   E0323: {
     title: "control plane unreachable",
@@ -265,6 +286,11 @@ export const CODES = {
     title: "state lost at a restart",
     explanation:
       "`state.driver: memory` keeps nothing: after a restart budgets and caps count from zero, and a token that the control plane has revoked works again if it is in the file.",
+  },
+  W0501: {
+    title: "probably misspelled",
+    explanation:
+      "A key of a test's call is nearly one of those known. Unknown keys are part of the request's body.",
   },
   W0111: {
     title: "overlay drops entries",

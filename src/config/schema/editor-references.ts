@@ -15,11 +15,22 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
 
 /** A copy of the schema, and of all schemas in it. Descriptions say what editors do not show of a schema. */
 export function acceptReferences(schema: PlainMap): PlainMap {
+  return rewritten(schema, accepting);
+}
+
+/** The same for files without references. */
+export function describedForEditors(schema: Readonly<PlainMap>): PlainMap {
+  return rewritten(schema, (copy) => copy);
+}
+
+type Rewrite = (schema: PlainMap) => PlainMap;
+
+function rewritten(schema: Readonly<PlainMap>, rewrite: Rewrite): PlainMap {
   const copy: PlainMap = {};
-  for (const [keyword, value] of Object.entries(schema)) copy[keyword] = inner(keyword, value);
+  for (const [keyword, value] of Object.entries(schema)) copy[keyword] = inner(keyword, value, rewrite);
   const { description } = copy;
   if (typeof description === "string") copy["description"] = [description, ...facts(copy)].join(" ");
-  return accepting(copy);
+  return rewrite(copy);
 }
 
 /** Allowed words, range and default: what a hover should tell. */
@@ -36,19 +47,19 @@ function facts({ enum: values, minimum, maximum, default: value }: PlainMap): re
 const DEFAULT_CHARACTERS_MAX = 100;
 
 /** The value of one keyword: a schema, schemas by name, a list of them, or anything else. */
-function inner(keyword: string, value: unknown): unknown {
+function inner(keyword: string, value: unknown, rewrite: Rewrite): unknown {
   if (isPlainMap(value)) {
     if (keyword === "properties" || keyword === "definitions" || keyword === "$defs") {
       return Object.fromEntries(
-        Object.entries(value).map(([name, one]) => [name, isPlainMap(one) ? acceptReferences(one) : one]),
+        Object.entries(value).map(([name, one]) => [name, isPlainMap(one) ? rewritten(one, rewrite) : one]),
       );
     }
     // A condition decides between plugins; it is not about values.
     const holdsSchema = ["items", "additionalProperties", "then", "else"].includes(keyword);
-    return holdsSchema ? acceptReferences(value) : value;
+    return holdsSchema ? rewritten(value, rewrite) : value;
   }
   const isList = ["allOf", "anyOf", "oneOf"].includes(keyword) && Array.isArray(value);
-  return isList ? value.map((one) => (isPlainMap(one) ? acceptReferences(one) : one)) : value;
+  return isList ? value.map((one) => (isPlainMap(one) ? rewritten(one, rewrite) : one)) : value;
 }
 
 function accepting(schema: PlainMap): PlainMap {

@@ -1,4 +1,4 @@
-/** Large bodies through the gateway: every byte unchanged, with slow clients and upstreams and any framing. */
+/** Large bodies through the gateway: every byte as it was, whoever is slow and however they are framed. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
@@ -71,7 +71,7 @@ test("an upstream that changes the protocol unasked is not followed", async (t) 
   assert.equal(gateway.openCalls, 0);
 });
 
-test("an answer without a request is dropped, and its connection is not used again", async (t) => {
+test("an answer that nobody asked for is nobody's, and its connection is used no more", async (t) => {
   const upstream = await rawUpstream(t);
   const { client } = await startProxy(t, { upstream_url: upstream.url }, { allow: ["localhost"] });
   const answerOf = (text: string): string =>
