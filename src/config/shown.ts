@@ -28,28 +28,53 @@ export interface ShownConfig {
   originOf(path: ConfigPath): Origin | undefined;
   /** The reference that a value is made of, as it is written: `${file:prompts/shop.md}`. */
   referenceOf(path: ConfigPath): string | undefined;
+  /**
+   * `config` with what `map` makes of each value that is no map and no list, or an empty one. `originOf`: of that value;
+   * undefined for a default.
+   */
+  mapValues(
+    map: (value: JsonValue, originOf: (() => Origin) | undefined, path: ConfigPath) => JsonValue,
+  ): JsonValue;
 }
 
 /** `config`: filled in, as the checks see it. */
 export function shownConfig(config: object, tree: Tree): ShownConfig {
+  // The shown form of a map is a map.
+  const visible = merged(shown(config, { tree, isSecret: false }) as JsonMap);
   return {
-    // The shown form of a map is a map.
-    config: merged(shown(config, { tree, isSecret: false }) as JsonMap),
+    config: visible,
     originOf(path) {
       const spot = spotOf(config, path);
-      if (spot === undefined || !tree.isWritten(spot)) return undefined;
-      const range = tree.keyRange(spot);
-      if (range === undefined) return undefined;
-      return {
-        at: { file: range.source.path, ...range.source.position(range.start) },
-        path: tree.path(spot),
-      };
+      return spot !== undefined && tree.isWritten(spot) ? originAt(spot, tree) : undefined;
     },
     referenceOf(path) {
       const spot = spotOf(config, path);
       return spot && tree.reference(spot.container, spot.key)?.text;
     },
+    mapValues(map) {
+      const walk = (value: JsonValue, held: unknown, spot: Spot | undefined, path: ConfigPath): JsonValue => {
+        const isContainer = typeof value === "object" && value !== null && Object.keys(value).length > 0;
+        if (isContainer && typeof held === "object" && held !== null) {
+          const below = (item: JsonValue, key: Key): JsonValue =>
+            walk(item, Reflect.get(held, key), { container: held, key, parent: spot }, [...path, key]);
+          if (Array.isArray(value)) return value.map((item: JsonValue, index) => below(item, index));
+          const entries = Object.entries(value);
+          return Object.fromEntries(entries.map(([key, item]) => [key, below(item, key)]));
+        }
+        if (spot === undefined || !tree.isWritten(spot)) return map(value, undefined, path);
+        return map(value, () => originAt(spot, tree), path);
+      };
+      return walk(visible, config, undefined, []);
+    },
   };
+}
+
+/** Of a value that is written. */
+function originAt(spot: Spot, tree: Tree): Origin {
+  const range = tree.keyRange(spot);
+  if (range === undefined) throw new Error("a value that is written is somewhere");
+  const at = { file: range.source.path, ...range.source.position(range.start) };
+  return { at, path: tree.path(spot) };
 }
 
 /** Without `include`, since nothing is left to include, and with the slugs that are made from names. */
@@ -133,19 +158,9 @@ function spotOf(root: object, path: ConfigPath): Spot | undefined {
 }
 
 /** Every value that is no map and no list as `{value, at}`; `at`: `file:line`, or "default". */
-export function withProvenance(
-  { config, originOf }: ShownConfig,
-  placeText: (at: SourcePlace) => string,
-): JsonValue {
-  const visit = (value: JsonValue, path: ConfigPath): JsonValue => {
-    if (Array.isArray(value) && value.length > 0)
-      return value.map((item, index) => visit(item, [...path, index]));
-    if (isJsonMap(value) && Object.keys(value).length > 0) {
-      const entries = Object.entries(value);
-      return Object.fromEntries(entries.map(([key, item]) => [key, visit(item, [...path, key])]));
-    }
-    const origin = originOf(path);
-    return { value, at: origin === undefined ? "default" : placeText(origin.at) };
-  };
-  return visit(config, []);
+export function withProvenance(shown: ShownConfig, placeText: (at: SourcePlace) => string): JsonValue {
+  return shown.mapValues((value, originOf) => ({
+    value,
+    at: originOf === undefined ? "default" : placeText(originOf().at),
+  }));
 }

@@ -10,8 +10,10 @@ import type { Traffic } from "../telemetry/traffic.ts";
 import type { LiveConfig } from "./live-config.ts";
 import type { OverloadMonitor } from "./overload.ts";
 import { overviewOf } from "./overview.ts";
+import { unpackConfig } from "./packed-config.ts";
 import type { GatewayPlatform } from "./platform.ts";
 import type { Reloader } from "./reloader.ts";
+import { usageOf } from "./usage.ts";
 
 export interface AdminSources {
   readonly platform: GatewayPlatform;
@@ -48,6 +50,11 @@ export function adminContext(sources: AdminSources): AdminContext {
           calls: { open: open.size, streams: open.streams, shedding: overload.shedding },
         }),
       ),
+    usage: () => usageOf({ clock, store, history: platform.recorded, hash: live.generation?.ref.hash ?? "" }),
+    config: () => {
+      const { packed, generation } = live;
+      return packed && generation && unpackConfig(packed, generation.ref);
+    },
     records: {
       clock,
       audit: store.audit,

@@ -117,6 +117,7 @@ function requestOf(options: GatewayOptions): LoadRequest {
     overlays: options.overlays ?? [],
     env: { ...(options.env ?? process.env) },
     secrets: "resolve",
+    shows: true,
     strict: false,
   };
 }

@@ -36,6 +36,8 @@ export class LiveConfig {
   /** Without them. */
   git: ResolvedConfig;
   warnings: readonly Diagnostic[] = [];
+  /** `git` as the admin listener shows it; undefined without that listener. */
+  packed: Uint8Array | undefined;
   readonly #rt: GatewayPlatform;
   /** As started: later changes to the fixed sections wait for a restart. */
   readonly #started: ResolvedConfig;
@@ -147,6 +149,7 @@ export class LiveConfig {
       throw new StoppedError();
     }
     this.git = usable;
+    this.packed = this.#started.admin.enabled ? (loaded.packed ?? loaded.pack?.()) : undefined;
     this.warnings = warnings;
     this.#revision = revision;
     this.#swap(layered);

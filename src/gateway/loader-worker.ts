@@ -26,11 +26,12 @@ async function loaded({
   sender = undefined;
   try {
     const outcome = await loads.load(load, (progress) => answer({ progress }));
-    const { registry: _unsent, config, ...rest } = outcome;
+    const { registry: _unsent, config, shown: _notSent, pack, ...rest } = outcome;
     // The same text as before is the configuration that is in use.
     if (config !== undefined && rest.digest !== digestInUse)
       sender = new ConfigSender(config, new Set(known));
-    answer({ outcome: { ...rest, isValid: config !== undefined, outline: sender?.outline } });
+    const packed = sender === undefined ? undefined : pack?.();
+    answer({ outcome: { ...rest, packed, isValid: config !== undefined, outline: sender?.outline } });
   } catch (error) {
     answer({ error: error instanceof Error ? error.message : String(error) });
   } finally {

@@ -32,7 +32,8 @@ type FinalAnswer =
   | { readonly entries: readonly SentEntry[] | undefined }
   | { readonly error: string };
 
-interface SentOutcome extends Omit<LoadOutcome, "config"> {
+interface SentOutcome extends Omit<LoadOutcome, "config" | "shown"> {
+  readonly packed: Uint8Array | undefined;
   readonly isValid: boolean;
   /** undefined: there is no configuration, or it is the one in use. */
   readonly outline: ConfigOutline | undefined;

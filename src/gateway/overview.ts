@@ -15,13 +15,21 @@ import {
   rejected,
   shown,
 } from "../surfaces/admin/v1/reload.ts";
+import { type Usage as UsageAnswer, usage as usageSchema } from "../surfaces/admin/v1/usage-schema.ts";
 import type { Readiness } from "../surfaces/shared-routes.ts";
 import type { TrafficTotals, TrafficView } from "../telemetry/traffic.ts";
 import type { GatewayPlatform } from "./platform.ts";
 import type { LastFindings } from "./reloader.ts";
 
 /** For clients of the API. */
-export { type Overview, overview as overviewSchema, type ReloadConflictBody, type Reloaded };
+export {
+  type Overview,
+  overview as overviewSchema,
+  type ReloadConflictBody,
+  type Reloaded,
+  type UsageAnswer,
+  usageSchema,
+};
 export const reloadSchemas = { 200: applied, 409: conflict, 422: rejected } as const;
 
 export const DIAGNOSTICS_MAX = 20;

@@ -28,6 +28,17 @@ export function sendJson(res: ServerResponse, status: number, body: string, head
   else sendByNode(res, status, head, { body, length });
 }
 
+/** As `sendJson`, for a body that is bytes already. */
+export function sendJsonBytes(
+  res: ServerResponse,
+  status: number,
+  body: Uint8Array,
+  headers: FlatHeaders,
+): void {
+  res.writeHead(status, [...jsonHead(body.length, headers)]);
+  writePieces(res, Buffer.from(body.buffer, body.byteOffset, body.length), 0);
+}
+
 /** As `sendJson`, for headers whose names are not constants. */
 function sendByNode(
   res: ServerResponse,

@@ -35,8 +35,8 @@ function overridesText({ overrides }: PlanDocument, { style, columns }: UsageOpt
   if (overrides.length === 0) return "";
   const rows = overrides.map(({ object, change, actor, set_at: at, ends }) => [
     printable(objectName(object)),
-    printable(`${change} by ${actor}, ${at}`),
-    ends ? style.yellow("ends: the new configuration says otherwise") : "stays",
+    printable(`${change} by ${actor}, ${at.slice(0, 16).replace("T", " ")}`),
+    ends ? style.yellow("ends with this plan") : "stays",
   ]);
   return `${style.bold("changed at run time")}\n${table(rows, { indent: 2, max: columns })}`;
 }

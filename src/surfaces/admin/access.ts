@@ -14,6 +14,7 @@ import type { AuthFailures } from "../auth-failures.ts";
 import { type ControlToken, controlTokenOf, isExpired, sha256 } from "../control-tokens.ts";
 import type { OperatorRoute, Reload, ReviewedChange } from "../shared-routes.ts";
 import type { Overview } from "./v1/overview-schema.ts";
+import type { Usage } from "./v1/usage-schema.ts";
 
 export interface AdminContext {
   /** Address that the listener is bound to. */
@@ -29,6 +30,9 @@ export interface AdminContext {
   /** `reviewed`: refuses to apply any other change. */
   reload(reviewed?: ReviewedChange): Promise<Reload>;
   overview(): MaybePromise<Overview>;
+  usage(): MaybePromise<Usage>;
+  /** JSON of the configuration in use, as git has it; undefined before the first and after the last one. */
+  config(): MaybePromise<Uint8Array | undefined>;
   readonly records: AdminRecords;
   /** Recent calls and time series. */
   readonly history: Pick<CallHistory, "recent" | "series">;

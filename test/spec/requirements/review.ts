@@ -28,6 +28,13 @@ export const REVIEW = {
     "The markdown plan has at most 65,000 characters and cuts the lowest risk first; no text of a configuration breaks out of it.",
   "plan.github": "The plan as annotations follows the grammar of GitHub's workflow commands.",
   "plan.plugins": "No code of plugins is executed by `plan` and `render`, and their output says so.",
+  "plan.running":
+    "`running:URL` is what a gateway runs, without what was changed at run time; its hash is that of the files.",
+  "plan.usage":
+    "`--usage URL` tells calls, tokens and spend of what changes, overrides and which of them end, and drift.",
+  "admin.config":
+    "`GET /admin/v1/config` has the configuration in use with the place of each value, without overrides and secrets.",
+  "admin.usage": "`GET /admin/v1/usage` has calls and tokens of 30 days, spend of the month, and overrides.",
   "render.merged":
     "`sluice render` prints the configuration with includes, overlays and defaults merged, and references as written.",
   "render.again": "What `sluice render` prints as YAML loads again as an equal configuration.",

@@ -63,6 +63,8 @@ async function openPlane(t: TestContext): Promise<Plane> {
       ...{ ok: true, changed: false, generation: 1, needsRestart: [], errors: [], warnings: [] },
       inUse: { hash: "", revision: "" },
     }),
+    usage: () => assert.fail("not asked"),
+    config: () => assert.fail("not asked"),
     overview: () => assert.fail("not asked for here"),
     records: {
       clock: setup.clock,

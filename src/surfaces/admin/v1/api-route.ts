@@ -5,7 +5,7 @@
 import type { JsonMap } from "../../../base/json.ts";
 import { compileSchema } from "../../../base/json-schema.ts";
 import { parseJsonObject, readBytesWithin } from "../../../http/body.ts";
-import { sendError, sendErrorAs, sendJson } from "../../../http/respond.ts";
+import { sendError, sendErrorAs, sendJson, sendJsonBytes } from "../../../http/respond.ts";
 import type { JsonSchema } from "../../../plugin/chat.ts";
 import type { Timer } from "../../../plugin/host.ts";
 import {
@@ -46,7 +46,7 @@ export interface ApiRequest extends AdminRequest {
 }
 
 /** A body of the route's schema for that status, or a refusal. */
-export type ApiAnswer = ApiContent | ApiEvents | ApiRefusal | GatewayError;
+export type ApiAnswer = ApiContent | ApiJson | ApiEvents | ApiRefusal | GatewayError;
 
 /** An answer that goes on until the client leaves. */
 export interface ApiEvents {
@@ -57,6 +57,12 @@ export interface ApiEvents {
 export interface ApiContent {
   readonly status: number;
   readonly content: object;
+}
+
+/** A body that is JSON already. */
+export interface ApiJson {
+  readonly status: number;
+  readonly json: Uint8Array;
 }
 
 /** A refusal that says more than an error body. */
@@ -114,6 +120,7 @@ function send(ctx: AdminContext, request: ApiRequest, answer: ApiAnswer): void {
   const { req, res, headers } = request;
   if (isGatewayError(answer)) return sendError(req, res, answer, headers);
   if ("events" in answer) return sendEvents(ctx, request, answer);
+  if ("json" in answer) return sendJsonBytes(res, answer.status, answer.json, headers);
   const body = JSON.stringify(answer.content);
   if ("refusal" in answer) return sendErrorAs(req, res, answer.refusal, { headers, body });
   sendJson(res, answer.status, body, headers);

@@ -2,9 +2,11 @@
 import type { AdminRoute } from "../access.ts";
 import { type ApiRoute, adminRouteOf } from "./api-route.ts";
 import { getCall, getCallStream, getCalls } from "./calls.ts";
+import { getConfig } from "./config.ts";
 import { getOverview } from "./overview.ts";
 import { postReload } from "./reload.ts";
 import { getSeries } from "./series.ts";
+import { getUsage } from "./usage.ts";
 
 export const apiRoutes: readonly ApiRoute[] = [
   getOverview,
@@ -13,6 +15,8 @@ export const apiRoutes: readonly ApiRoute[] = [
   getCallStream,
   getCall,
   getSeries,
+  getConfig,
+  getUsage,
 ];
 
 export const apiAdminRoutes: readonly AdminRoute[] = apiRoutes.map(adminRouteOf);
