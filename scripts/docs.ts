@@ -11,6 +11,7 @@ import { BUILT_IN } from "../src/plugins-host/builtin.ts";
 import { Registry } from "../src/plugins-host/registry.ts";
 import { RPC_ERROR_CODES } from "../src/surfaces/jsonrpc/jsonrpc.ts";
 import { behaviorPage } from "./behavior-page.ts";
+import { importingPage } from "./importing-page.ts";
 import { metricsPage } from "./metrics-page.ts";
 import { planRulesPage } from "./plan-rules-page.ts";
 import { pluginPages } from "./plugin-pages.ts";
@@ -24,6 +25,7 @@ export function pages(): ReadonlyMap<string, string> {
   return new Map([
     ["docs/errors.md", errorsPage()],
     ["docs/configuration.md", configurationPage()],
+    ["docs/importing.md", importingPage(WRITTEN)],
     ["docs/metrics.md", metricsPage(WRITTEN)],
     ["docs/routes.md", routesPage(WRITTEN)],
     ["docs/behavior.md", behaviorPage(WRITTEN)],

@@ -55,6 +55,7 @@ const COMMANDS: Readonly<Record<string, LoadCommand>> = {
   },
   token: async () => (await import("./token.ts")).command,
   init: async () => (await import("./init.ts")).command,
+  import: async () => (await import("./import.ts")).command,
   state: async () => {
     const [{ stateCommand }, { pluginLoader }] = await Promise.all([
       import("./state.ts"),

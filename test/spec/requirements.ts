@@ -8,6 +8,7 @@ import { CONFIG } from "./requirements/config.ts";
 import { EVENTS } from "./requirements/events.ts";
 import { GUARD } from "./requirements/guard.ts";
 import { HTTP } from "./requirements/http.ts";
+import { IMPORTING } from "./requirements/importing.ts";
 import { JSONRPC } from "./requirements/jsonrpc.ts";
 import { LIMITS } from "./requirements/limits.ts";
 import { OFFLINE } from "./requirements/offline.ts";
@@ -37,6 +38,7 @@ export const AREAS: readonly Area[] = [
   { title: "Providers and failover", requirements: PROVIDERS },
   { title: "Configuration", requirements: CONFIG },
   { title: "Running, reload and records", requirements: RUNNING },
+  { title: "Importing", requirements: IMPORTING },
   { title: "Reviewing changes", requirements: REVIEW },
   { title: "Operating", requirements: OPERATE },
   { title: "Offline: tests and explanations", requirements: OFFLINE },
@@ -57,6 +59,7 @@ export const REQUIREMENTS = {
   ...PROVIDERS,
   ...CONFIG,
   ...RUNNING,
+  ...IMPORTING,
   ...REVIEW,
   ...OPERATE,
   ...OFFLINE,
