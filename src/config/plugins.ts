@@ -28,7 +28,7 @@ export interface KnownPlugin {
   /** Guardrails only: whether a streamed answer is held to its end, for these options. May throw, as `constraints`. */
   readonly buffersStream?: (options: object) => boolean;
   /** Guardrails only: what the schema cannot say of these options. May throw, as `constraints`. */
-  readonly faults?: (options: object, place: GuardrailPlacement) => readonly OptionError[];
+  readonly validateOptions?: (options: object, place: GuardrailPlacement) => readonly OptionError[];
   /** Guardrails only: which way its options change what it catches. */
   readonly strength?: GuardrailStrength;
 }

@@ -82,6 +82,18 @@ export interface CallOwner {
   tick?(nowMs: number): void;
 }
 
+/** `fault`: code that worked for the call has thrown. */
+export type CancelReason = "client_gone" | "timeout" | "shutdown" | "buffers_full" | "fault";
+
+/** A call runs, may be cancelled, and ends. There is no way back. */
+interface CallState {
+  readonly is: "running" | "cancelled" | "ended";
+  readonly reason: CancelReason | undefined;
+}
+
+const RUNNING: CallState = Object.freeze({ is: "running", reason: undefined });
+const ENDED: CallState = Object.freeze({ is: "ended", reason: undefined });
+
 /** A cancelled call may take this long to end; then it is abandoned. */
 const END_MS = 10_000;
 
@@ -136,8 +148,6 @@ export class Call implements CoreExchange {
   priced: Extract<Claim, { kind: "spend" }> | undefined = undefined;
   /** Bytes of its body and of its provider's answer that are in memory until it ends. */
   heldBytes = 0;
-  /** Why the call was cancelled. `fault`: code that worked for it has thrown. */
-  cancelled: "client_gone" | "timeout" | "shutdown" | "buffers_full" | "fault" | undefined = undefined;
   /** The plugin whose promise the call waits for, logged at a timeout. */
   waitsFor: WaitedFor | undefined = undefined;
   /** Monotonic time of the first byte of the answer; 0 before it. */
@@ -146,8 +156,6 @@ export class Call implements CoreExchange {
   openIndex = -1;
   /** A provider has been called: from then on cancelling costs money. */
   asked = false;
-  /** Set by `endCall`; nothing may happen to the call after it. */
-  ended = false;
   /** Monotonic time of its timeout; checked by OpenCalls. */
   deadlineMs = Number.POSITIVE_INFINITY;
   /** The same for a stream whose first content has been sent. */
@@ -168,8 +176,8 @@ export class Call implements CoreExchange {
 
   #slots: Map<symbol, unknown> | undefined = undefined;
   #abort: AbortController | undefined = undefined;
-  #onCancel: (() => void) | undefined = undefined;
-  #onCancelSite: PluginSite | undefined = undefined;
+  #state: CallState = RUNNING;
+  #onCancel: { readonly run: () => void; readonly site: PluginSite | undefined } | undefined = undefined;
   #stage = -1;
   #stageSinceMs = 0;
   /** Milliseconds by stage, in the order of STAGES; -1: it did not run. */
@@ -197,6 +205,16 @@ export class Call implements CoreExchange {
     return (this.#slots ??= new Map());
   }
 
+  /** Nothing may happen to the call any more. */
+  get ended(): boolean {
+    return this.#state.is === "ended";
+  }
+
+  /** Why the call was cancelled; undefined: it was not. Kept after its end. */
+  get cancelled(): CancelReason | undefined {
+    return this.#state.reason;
+  }
+
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
@@ -207,19 +225,27 @@ export class Call implements CoreExchange {
   }
 
   onCancel(run: (() => void) | undefined): void {
-    this.#onCancel = run;
-    this.#onCancelSite = run === undefined ? undefined : runningPlugin();
-    if (run !== undefined && this.cancelled !== undefined) this.#runCancel();
+    this.#onCancel = run && { run, site: runningPlugin() };
+    if (this.cancelled !== undefined) this.#runCancel();
   }
 
   /** Cancels the call: aborts its signal, runs the registered callback and stops its owner, once. */
-  cancel(reason: NonNullable<Call["cancelled"]>): void {
-    if (this.cancelled !== undefined || this.ended) return;
-    this.cancelled = reason;
+  cancel(reason: CancelReason): void {
+    if (this.#state.is !== "running") return;
+    this.#state = { is: "cancelled", reason };
     this.deadlineMs = Math.min(this.deadlineMs, this.rt.clock.monotonicMs()) + END_MS;
     this.#abort?.abort(reason);
     this.#runCancel();
     this.owner?.stop();
+  }
+
+  /** The last step of a call, cancelled or not. False: it has ended already. */
+  end(): boolean {
+    const { is, reason } = this.#state;
+    if (is === "ended") return false;
+    this.#state = reason === undefined ? ENDED : { is: "ended", reason };
+    this.#onCancel = undefined;
+    return true;
   }
 
   claim(claim: Claim): void {
@@ -255,10 +281,10 @@ export class Call implements CoreExchange {
   }
 
   #runCancel(): void {
-    const run = this.#onCancel;
-    const site = this.#onCancelSite;
-    this.onCancel(undefined);
-    if (run !== undefined) guardedCallback({ ...this.#callbackGuard(), site: () => site }, "onCancel", run)();
+    if (this.#onCancel === undefined) return;
+    const { run, site } = this.#onCancel;
+    this.#onCancel = undefined;
+    guardedCallback({ ...this.#callbackGuard(), site: () => site }, "onCancel", run)();
   }
 
   #callbackGuard(): CallbackGuard {

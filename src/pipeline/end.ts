@@ -126,10 +126,8 @@ export interface Ending {
  * work back to back keeps it in CPU caches.
  */
 export function endCall(x: Call, steps: readonly FinishStep[], ending: Ending): void {
-  if (x.ended) return;
-  x.ended = true;
+  if (!x.end()) return;
   x.owner = undefined;
-  x.onCancel(undefined);
   const nowMs = x.rt.clock.monotonicMs();
   const { stage } = x;
   x.enter(-1, nowMs);

@@ -2,19 +2,15 @@
  * Which plugins there are: the built-in ones and those that the config's `plugins:` modules export, by kind and name.
  */
 import type { PluginModule, SourcePlace } from "../config/model.ts";
-import type { JsonSchema } from "../plugin/chat.ts";
+import type { KnownPlugin } from "../config/plugins.ts";
 import type {
-  GuardrailPlacement,
   GuardrailPlugin,
-  GuardrailStrength,
-  OptionError,
   Plugin,
   ProviderPlugin,
   StagePlugin,
   StorePlugin,
 } from "../plugin/contract.ts";
 import { constraintsOf } from "../plugin/settings.ts";
-import type { SettingConstraint } from "../provider-kit/index.ts";
 import { BUILT_IN } from "./builtin.ts";
 import { loadModule } from "./plugin-module.ts";
 import { syntaxErrorOf } from "./plugin-syntax.ts";
@@ -42,7 +38,7 @@ export class Registry {
   }
 
   /** For config checks: what is known of a plugin by its kind and name. */
-  find(kind: string, name: string): PluginFacts | undefined {
+  find(kind: string, name: string): KnownPlugin | undefined {
     const plugin = this.#ofKind(kind)?.get(name);
     if (plugin === undefined) return undefined;
     const { schema } = plugin;
@@ -51,7 +47,7 @@ export class Registry {
         schema,
         // See `constraints`.
         buffersStream: (options) => plugin.buffersStream?.(options as never) ?? false,
-        faults: (options, place) => plugin.validateOptions?.(options as never, place) ?? [],
+        validateOptions: (options, place) => plugin.validateOptions?.(options as never, place) ?? [],
         ...(plugin.strength === undefined ? {} : { strength: plugin.strength }),
       };
     }
@@ -108,17 +104,6 @@ export class Registry {
     if (kind === "provider") return this.providers;
     return kind === "store" ? this.stores : undefined;
   }
-}
-
-export interface PluginFacts {
-  readonly schema: JsonSchema;
-  readonly needsApiKey?: boolean;
-  readonly hasBaseUrl?: boolean;
-  readonly defaultBaseUrl?: string | undefined;
-  readonly constraints?: (options: object) => readonly SettingConstraint[];
-  readonly buffersStream?: (options: object) => boolean;
-  readonly faults?: (options: object, place: GuardrailPlacement) => readonly OptionError[];
-  readonly strength?: GuardrailStrength;
 }
 
 const ENDPOINT_STAGES: readonly StagePlugin<never>[] = BUILT_IN.flatMap((plugin) =>

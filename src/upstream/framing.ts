@@ -2,7 +2,7 @@
  * Splits the bytes of a streamed answer into events: server-sent events, or one JSON text a line. Knows nothing of
  * what an event means. Bytes are decoded only up to the last line break, so no character is ever cut in two.
  */
-import { ByteStore } from "../net/http1/byte-store.ts";
+import { ByteStore } from "../net/http1/answer-body.ts";
 
 /** Longest line, and longest event when its data spans lines, unless more is asked for. A tool call or an image is one event. */
 export const EVENT_BYTES_MAX = 16 * 1024 * 1024;

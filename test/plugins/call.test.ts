@@ -215,7 +215,7 @@ test("an answer without an id or model gets one", async () => {
 test("a call that has ended asks nobody else", async () => {
   const x = callAt(clock);
   const answer = run(x, [target(scripted([BUSY], true).client), target(scripted([]).client)]);
-  x.ended = true;
+  x.end();
   assert.equal(refusal(await answer).code, "provider_failed");
 });
 

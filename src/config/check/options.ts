@@ -58,7 +58,7 @@ function checkUse(
   streams: boolean,
 ): void {
   try {
-    for (const { option, message, help } of plugin.faults?.(options, use) ?? []) {
+    for (const { option, message, help } of plugin.validateOptions?.(options, use) ?? []) {
       check.report("E0108", option === undefined ? spot : placeOf(use, option, spot), message, { help });
     }
     if (!streams || use.shadow || !use.on.includes("output") || plugin.buffersStream?.(options) !== true)
