@@ -42,10 +42,13 @@ export interface AdminAnswer {
 export class AdminError extends Error {
   /** Asking again cannot help: the token or the address is wrong. */
   readonly isFinal: boolean;
+  /** Of the answer, where there was one and it matters. */
+  readonly status: number | undefined;
 
-  constructor(message: string, isFinal: boolean) {
+  constructor(message: string, isFinal: boolean, status?: number) {
     super(message);
     this.isFinal = isFinal;
+    this.status = status;
   }
 }
 
@@ -85,7 +88,7 @@ export class AdminClient {
     const content = jsonOf(text);
     if (status === 401) throw new AdminError(REJECTED_TOKEN, true);
     if (status === 429) throw new AdminError(throttled(content), true);
-    if (status === 404) throw new AdminError(await this.#wrongListener(), true);
+    if (status === 404) throw new AdminError(await this.#wrongListener(), true, 404);
     if (content === undefined)
       throw new AdminError(`${this.url} answers ${status} without JSON: ${NOT_SLUICE}`, true);
     if (status >= 500) throw new AdminError(`${this.url} answers ${status}: ${errorOf(content)}`, false);

@@ -9,6 +9,8 @@ import { ConfigError } from "../gateway/config-error.ts";
 import { type Loaded, load } from "../gateway/load.ts";
 import { type ExplainRequest, explain } from "../offline/explain/explain.ts";
 import type { Explanation } from "../offline/explain/explanation.ts";
+import type { Written } from "../offline/explain/places.ts";
+import { AdminError } from "./admin-client.ts";
 import {
   type CliIo,
   type Command,
@@ -18,6 +20,7 @@ import {
   hasColors,
   usageError,
 } from "./command.ts";
+import { explainRunning, type RunningRequest } from "./explain/running.ts";
 import { explanationText } from "./explain/text.ts";
 import { columnsOf, styleOf } from "./terminal.ts";
 
@@ -40,7 +43,8 @@ with its verdict, the schemas, the final prompt with where each part comes from,
   --root DIR       the folder that included files must stay inside (default: the folder of PATH)
   --no-plugins     execute no plugin code, for untrusted configurations: guardrails and stages of plugins are skipped
   --output FORMAT  text or json
-  --running URL    explains a call that a gateway has answered; URL of its admin listener, token in SLUICE_ADMIN_TOKEN
+  --running URL    explains a call that a gateway has answered: its admin listener, with the token in SLUICE_ADMIN_TOKEN;
+                   places are those of PATH if the call ran on that configuration
   --request-id ID  that call: X-Request-Id of its response
 
 Positions are [start, end) in UTF-16 code units. Rate windows, spend and conversations begin empty.
@@ -85,7 +89,15 @@ export const command: Command = {
       return usageError(io, "explain", expectedValue("--output", output, FORMATS));
     const paths = positionals.filter((one) => one !== "-");
     if (paths.length > 1) return usageError(io, "explain", "expected at most one PATH");
-    const { endpoint } = values;
+    const { endpoint, running, "request-id": requestId } = values;
+    if (running !== undefined || requestId !== undefined) {
+      if (running === undefined || requestId === undefined)
+        return usageError(io, "explain", "expected --running URL and --request-id ID together");
+      if (endpoint !== undefined)
+        return usageError(io, "explain", "expected either --endpoint or --running, not both");
+      const { overlay: overlays, root } = values;
+      return past({ url: running, requestId, path: paths[0], overlays, root }, output, io);
+    }
     if (endpoint === undefined)
       return usageError(io, "explain", "missing --endpoint; name one as project/slug");
     const readsStdin = positionals.includes("-") || values.body === "-";
@@ -115,6 +127,22 @@ export const command: Command = {
   },
 };
 
+async function past(
+  request: Omit<RunningRequest, "writtenOf">,
+  output: (typeof FORMATS)[number],
+  io: CliIo,
+): Promise<number> {
+  try {
+    const writtenOf = (loaded: Loaded): Written => writtenIn(loaded, io);
+    io.stdout(printed(await explainRunning({ ...request, writtenOf }, io), output, io));
+    return EXIT.ok;
+  } catch (thrown) {
+    if (!(thrown instanceof AdminError)) throw thrown;
+    io.stderr(`sluice explain: ${thrown.message}\n`);
+    return EXIT.failed;
+  }
+}
+
 export function printed(explanation: Explanation, output: (typeof FORMATS)[number], io: CliIo): string {
   if (output === "json") return `${JSON.stringify(explanation, undefined, 2)}\n`;
   return explanationText(explanation, { style: styleOf(io, "stdout"), columns: columnsOf(io) });
@@ -122,20 +150,23 @@ export function printed(explanation: Explanation, output: (typeof FORMATS)[numbe
 
 /** The configuration's side of the request; undefined: it is not valid. */
 function requestOf(
-  { config, registry, hash, shown, warnings }: Loaded,
+  loaded: Loaded,
   io: CliIo,
 ): Omit<ExplainRequest, "endpoint" | "body" | "stream" | "showsText"> | undefined {
+  const { config, registry, hash, warnings } = loaded;
   if (config === undefined) return undefined;
   const isSkipped = warnings.some(({ code }) => code === "W0116");
   return {
-    ...{ config, registry, hash },
-    written: {
-      placeOf: (path) => shown?.originOf(path)?.at,
-      placeText: ({ file, line, column }) => `${shownPath(file, io.cwd)}:${line}:${column}`,
-      writtenAt: (path) => shown?.referenceOf(path) ?? valueAt(shown?.config, path),
-    },
-    nowMs: systemClock().nowMs(),
+    ...{ config, registry, hash, written: writtenIn(loaded, io), nowMs: systemClock().nowMs() },
     notes: isSkipped ? [PLUGINS_SKIPPED] : [],
+  };
+}
+
+function writtenIn({ shown }: Loaded, io: CliIo): Written {
+  return {
+    placeOf: (path) => shown?.originOf(path)?.at,
+    placeText: ({ file, line, column }) => `${shownPath(file, io.cwd)}:${line}:${column}`,
+    writtenAt: (path) => shown?.referenceOf(path) ?? valueAt(shown?.config, path),
   };
 }
 

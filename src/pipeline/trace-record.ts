@@ -1,6 +1,5 @@
 /** The stage trace of a call that has ended, as plain JSON: what commands print and the admin API answers. */
 
-import type { JsonMap } from "../base/json.ts";
 import { nanoUsdText } from "../base/money.ts";
 import { STAGES } from "../plugin/index.ts";
 import type { Call } from "./call.ts";
@@ -173,11 +172,4 @@ function usageRecord({ end }: CallTrace): UsageRecord | null {
     ...{ prompt_tokens: promptTokens, completion_tokens: completionTokens, total_tokens: totalTokens },
     estimated,
   };
-}
-
-/** Whether a value of another gateway can be read as a trace; members that are missing are those of a newer or older one. */
-export function isTraceRecord(value: JsonMap): boolean {
-  return (
-    Array.isArray(value["stages"]) && Array.isArray(value["guardrails"]) && Array.isArray(value["attempts"])
-  );
 }

@@ -40,6 +40,20 @@ export function explanationText(explanation: Explanation, options: TextOptions):
   return `${parts.join("\n\n")}\n`;
 }
 
+/** The stages alone, for the output of other commands: what happened to the call of a failed test. */
+export function stageLines(
+  { stages, answer, outcome }: Explanation,
+  options: TextOptions,
+): readonly string[] {
+  const last = outcome.at === null ? outcome.summary : `${outcome.summary} (${outcome.at})`;
+  const parts = [
+    stagesText(stages, options),
+    ...(answer.length > 0 ? [stagesText(answer, options)] : []),
+    last,
+  ];
+  return parts.join("\n").split("\n");
+}
+
 function stagesText(stages: readonly StageExplanation[], options: TextOptions): string {
   const width = Math.max(...stages.map(({ stage }) => visibleWidth(stage)));
   return stages

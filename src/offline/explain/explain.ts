@@ -12,7 +12,7 @@ import type { OfflineResult } from "../result.ts";
 import { answerStages } from "./answer-stages.ts";
 import type { Explanation, StageExplanation } from "./explanation.ts";
 import { guardStage, validateStage } from "./guard-stages.ts";
-import { calledObject, findObject, findToken, objectName } from "./objects.ts";
+import { findObject, findToken, objectName, objectOf } from "./objects.ts";
 import { outcomeOf } from "./outcome.ts";
 import { type ExplainedObject, Places, type Written } from "./places.ts";
 import { callStage, type PromptParts, prepareStage } from "./prompt-stages.ts";
@@ -63,9 +63,12 @@ export async function explain(request: ExplainRequest): Promise<Explanation | st
     const script = reply === undefined ? undefined : [{ reply }];
     const asked = requestOf(object, request, plaintext);
     const result = await run.call(asked, script === undefined ? {} : { script });
-    const unknownToken =
-      token === undefined ? `No active token has scope '${SCOPES[object.kind]}'.` : undefined;
-    return explained({ request, object, offline, result, note: unknownToken, notExecuted });
+    const noToken = token === undefined ? [`No active token has scope '${SCOPES[object.kind]}'.`] : [];
+    const notes = [...noToken, ...(request.notes ?? []), EMPTY_STATE];
+    const { showsText } = request;
+    const isAnswered = reply !== undefined;
+    const ran = { result, config, registry, written, object, showsText, isAnswered, notExecuted, notes };
+    return explainRun(ran) ?? "the request reached no route of calls";
   } finally {
     await offline.close();
   }
@@ -84,57 +87,56 @@ function requestOf(
   return { ...request, headers };
 }
 
-/**
- * Explains a call that was made in a case of an offline gateway, its way back included. undefined: it reached nothing that
- * is configured.
- */
+/** A request that was run, and the configuration that it ran on. */
+export interface RunRequest {
+  readonly result: OfflineResult;
+  readonly config: ResolvedConfig;
+  readonly registry: Registry;
+  readonly written: Written;
+  /** What the request was for. Default: what the call came to. */
+  readonly object?: ExplainedObject;
+  readonly showsText?: boolean;
+  /** False: the providers' answers were not asked for, and nothing that became of them counts. Default: true. */
+  readonly isAnswered?: boolean;
+  /** Guardrails whose plugins were not executed. Default: none. */
+  readonly notExecuted?: ReadonlySet<string>;
+  /** What the reader should know beside it. */
+  readonly notes?: readonly string[];
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Explains a call of an offline gateway's case, its way back included. undefined: it reached nothing that is configured. */
 export function explainResult(
   result: OfflineResult,
-  { offline, ...source }: Pick<ExplainRequest, "registry" | "written"> & { readonly offline: OfflineGateway },
+  { offline, ...source }: Pick<RunRequest, "registry" | "written"> & { readonly offline: OfflineGateway },
 ): Explanation | undefined {
-  const { call } = result;
-  const object = call && calledObject(offline.config, source.registry, call);
-  if (object === undefined) return undefined;
-  const request = { ...source, showsText: false, reply: result.answer?.content ?? "" };
-  const whole = explained({ request, object, offline, result, note: undefined, notExecuted: new Set() });
-  if (typeof whole === "string") return undefined;
-  return { ...whole, notes: whole.notes.filter((note) => note !== EMPTY_STATE) };
+  return explainRun({ result, config: offline.config, ...source });
 }
 
-interface Run {
-  readonly request: Pick<ExplainRequest, "registry" | "written" | "showsText" | "reply" | "notes">;
-  readonly object: ExplainedObject;
-  readonly offline: OfflineGateway;
-  readonly result: OfflineResult;
-  readonly note: string | undefined;
-  readonly notExecuted: ReadonlySet<string>;
-}
-
-function explained({ request, object, offline, result, note, notExecuted }: Run): Explanation | string {
+/** Explains a request that an offline case has run. undefined: it reached no endpoint. */
+export function explainRun(run: RunRequest): Explanation | undefined {
+  const { result, config, registry, written, isAnswered = true, notExecuted = NONE } = run;
   const { call, trace } = result;
-  if (call === undefined || trace === undefined) return "the request reached no route of calls";
-  const places = new Places(offline.config, object, request.written);
-  const isAnswered = request.reply !== undefined;
+  const object = run.object ?? (call && objectOf(config, registry, call));
+  if (call === undefined || trace === undefined || object === undefined) return undefined;
+  const places = new Places(config, object, written);
   const record = traceRecord(call, trace);
   const about: Explained = {
-    ...{ config: offline.config, object, places, showsText: request.showsText, notExecuted },
+    ...{ config, object, places, showsText: run.showsText === true, notExecuted },
     record: isAnswered ? record : wayThere(record, result),
     received: call.received,
     receivedCharacters: call.receivedCharacters,
   };
-  const stages = requestStages(about, promptParts(call, result, request.registry));
+  const stages = requestStages(about, promptParts(call, result, registry));
   const answer = isAnswered ? answerStages(about, result.answer?.content) : [];
-  const notes = [
-    ...(note === undefined ? [] : [note]),
-    ...(request.notes ?? []),
-    ...result.closed.map((what) => `Closed in an offline run: ${what}.`),
-    EMPTY_STATE,
-  ];
+  const closed = result.closed.map((what) => `Closed in an offline run: ${what}.`);
   const { surface, method, path, stream } = about.record;
   return {
     ...{ explain_version: 1, source: "offline" },
     request: { object: objectName(object), surface, method, path, stream, at: places.object },
-    ...{ stages, answer, outcome: outcomeOf(about, [...stages, ...answer], isAnswered), notes },
+    ...{ stages, answer, outcome: outcomeOf(about, [...stages, ...answer], isAnswered) },
+    notes: [...closed, ...(run.notes ?? [])],
   };
 }
 

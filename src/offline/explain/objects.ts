@@ -43,14 +43,14 @@ function objectIn(project: ProjectConfig, registry: Registry, name: string): Exp
   return isProxy ? [{ kind: "proxy", project, name, settings: undefined }] : [];
 }
 
-/** What a call was for; undefined: it ended before that was known. */
-export function calledObject(
-  { projects }: ResolvedConfig,
+/** What a call came to. */
+export function objectOf(
+  config: ResolvedConfig,
   registry: Registry,
-  { project, endpoint }: Pick<Call, "project" | "endpoint">,
+  { project: { uuid }, endpoint: { slug } }: Pick<Call, "project" | "endpoint">,
 ): ExplainedObject | undefined {
-  const found = projects.find(({ uuid }) => uuid === project.uuid);
-  return found && objectIn(found, registry, endpoint.slug)[0];
+  const project = config.projects.find((one) => one.uuid === uuid);
+  return project && objectIn(project, registry, slug)[0];
 }
 
 export function objectName({ project, name }: Pick<ExplainedObject, "project" | "name">): string {

@@ -29,5 +29,7 @@ export const OFFLINE = {
   "explain.token": "Without `--token` the first active token with the scope makes the call.",
   "explain.plugins":
     "With `--no-plugins` no code of plugins is executed, and the output says which guardrails were not.",
+  "explain.running":
+    "`--running` explains a call from the gateway's recent ones, with places if the configuration at hand is the same.",
   "explain.secrets": "No secret value appears in any output of `sluice explain`.",
 } as const;
