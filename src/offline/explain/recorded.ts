@@ -29,8 +29,7 @@ export function explainRecorded(call: ShownCall, places: RecordedPlaces = NOWHER
   const { project, endpoint, method, path, surface, stream } = call;
   const object = `${project.name}/${endpoint?.id ?? "?"}`;
   const stages = REQUEST_STAGES.map((stage) => requestStage(call, stage, places));
-  const early =
-    call.refused_at === "request" ? [refusedStage(call, "request", [])] : ([] as readonly StageExplanation[]);
+  const early = call.refused_at === "request" ? [refusedStage(call, "request", [])] : [];
   const [first, ...rest] = stages;
   const all = first === undefined ? rest : [first, ...early, ...rest];
   return {
