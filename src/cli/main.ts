@@ -53,6 +53,7 @@ const COMMANDS: Readonly<Record<string, LoadCommand>> = {
     ]);
     return reloadCommand(pluginLoader);
   },
+  doctor: async () => (await import("./doctor/doctor.ts")).command,
   token: async () => (await import("./token.ts")).command,
   init: async () => (await import("./init.ts")).command,
   import: async () => (await import("./import.ts")).command,

@@ -71,6 +71,12 @@ export async function lockFolder(path: string, times: LockTimes = {}): Promise<F
   }
 }
 
+/** The process that holds the folder, found without taking it; undefined: none. */
+export async function folderHolder(path: string, stoppedMs = BEATS_STOPPED_MS): Promise<number | undefined> {
+  const [holder] = await new Others(resolve(path), stoppedMs).alive("");
+  return holder?.pid;
+}
+
 /**
  * Says that it is here, and only then looks who else is: of any two, the one that looks later sees the other, so that
  * both can never hold the folder.

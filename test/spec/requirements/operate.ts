@@ -45,4 +45,18 @@ export const OPERATE = {
   "reload.command.plan":
     "`sluice reload --plan FILE` has only the change of that plan applied, and says which configuration differs.",
   "cli.overview": "`sluice` lists every command in its group, aligned.",
+  "doctor.exit":
+    "`sluice doctor` exits with 1 when something would keep the gateway from serving, and says what to do about it.",
+  "doctor.node": "Versions of Node with known vulnerabilities are named, with the release to use.",
+  "doctor.secrets":
+    "Each reference to a secret is listed with its place and whether it has a value, never with it.",
+  "doctor.ports":
+    "A port in use, not permitted or not of this machine is told; a running gateway's own is no fault.",
+  "doctor.state.file":
+    "The state folder is checked for writing, space, owner, mode and the process that has it.",
+  "doctor.state.redis": "Redis is checked for an answer, its version, its eviction policy and its clock.",
+  "doctor.watching": "Where changes of files are not told by the system, doctor says that they are polled.",
+  "doctor.clock": "A clock behind the configuration's files, or apart from the servers', is told.",
+  "doctor.network":
+    "With `--network` each address is resolved and connected to as the gateway would, and no credential is sent.",
 } as const;
