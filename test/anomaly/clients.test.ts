@@ -37,7 +37,7 @@ test("slow heads, bodies, readers and refused uploads are gone in 30 s", async (
   assert.equal(g.gateway.openCalls, 0);
 });
 
-test("more bodies, answers and sessions than the heap holds are shed, and the gateway goes on", async () => {
+test("more bodies, answers and sessions than the heap holds are shed, and the gateway continues", async () => {
   const report = await claimMemory({ count: 40, megabytes: 4, heapMegabytes: 160 });
   assert.equal(report.answers, true);
   assert.deepEqual([report.bufferedBytes, report.openCalls], [0, 0]);

@@ -212,7 +212,7 @@ async function settledSums(disk: MemoryDisk): Promise<(string | number)[][]> {
   return sums.map(({ key, settledNanoUsd }) => [key, settledNanoUsd]);
 }
 
-test("a snapshot that fails while the journal goes on costs nothing but a word", async () => {
+test("a snapshot that fails while the journal continues is logged and costs nothing else", async () => {
   const disk = memoryDisk();
   const { life, clock, lines } = await patient(disk);
   disk.weather = (action) => {
@@ -226,7 +226,7 @@ test("a snapshot that fails while the journal goes on costs nothing but a word",
   assert.ok(![...disk.contents.keys()].some((path) => path.includes("unfinished")));
 });
 
-test("on the system's own full device it degrades, answers, and goes on where there is room", {
+test("on the system's own full device it degrades, answers, and continues once there is space", {
   skip: !existsSync("/dev/full"),
 }, async (t) => {
   const directory = temporaryFolder(t);

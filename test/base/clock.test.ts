@@ -76,7 +76,7 @@ test("the machine's own clock counts from the machine's start in every process",
   assert.ok(Math.abs(monotonicMs() - nowMs) < 1000);
 });
 
-test("a month turns when the clock runs into the next, however long nobody asked", () => {
+test("a month ends when the clock reaches the next, however long it was not read", () => {
   const month = new BudgetMonth();
   assert.ok(month.turn(NOON_MS, 0));
   assert.equal(month.current, "2026-11");

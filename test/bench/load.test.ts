@@ -66,7 +66,7 @@ test("a stream counts only with all its events and [DONE]", async () => {
   assert.deepEqual(load.tally(), { calls: 1, events: 5, failed: 0, incomplete: 2 });
 });
 
-test("a connection that closes in the middle of a call is a failure, and the load goes on with a new one", async () => {
+test("a connection that closes in the middle of a call is a failure, and the load continues with a new one", async () => {
   const load = await run(
     (request, response) => {
       if (request.url === "/cut") request.socket.destroy();
@@ -77,7 +77,7 @@ test("a connection that closes in the middle of a call is a failure, and the loa
   assert.deepEqual(load.tally(), { calls: 2, events: 0, failed: 2, incomplete: 0 });
 });
 
-test("a load against nobody ends by itself", async () => {
+test("a load without a server ends by itself", async () => {
   const load = new Load({ port: 1, requests: [get("/")], connections: 2 });
   await load.finished;
   assert.equal(load.firstFailure, "no connection");

@@ -44,7 +44,7 @@ test("a chunk is late by what has passed since it was sent, wherever its bytes a
   assert.equal(delays.failure, "");
 });
 
-test("what is no stream ends it, with what came", async (t) => {
+test("an answer that is not a stream ends the measurement, with what was received", async (t) => {
   const delays = await streamsOn(t, (socket) =>
     socket.write("HTTP/1.1 429 Too Many Requests\r\nContent-Length: 9\r\n\r\nslow down"),
   );

@@ -19,7 +19,7 @@ const colored = styleOf(io({}), "stdout");
 
 verifies(
   "cli.colors",
-  "styles change nothing in a pipe, with NO_COLOR, and on a standard error that is no terminal",
+  "styles change nothing in a pipe, with NO_COLOR, and on a standard error that is not a terminal",
   () => {
     for (const [given, stream] of [
       [io({ isTerminal: false }), "stdout"],

@@ -136,7 +136,7 @@ test("what RE2 has no algorithm for is refused with its place and what to do", (
   assert.equal(patternRefusal("a look-around in a text: (\\?=)"), undefined);
 });
 
-test("a pattern as a value of `enum` or `const` is no pattern", () => {
+test("a pattern as a value of `enum` or `const` is not a pattern", () => {
   assert.ok(compileSchema({ enum: [{ pattern: "(?=a)" }], const: { patternProperties: { "(?=a)": 1 } } }).ok);
 });
 

@@ -22,7 +22,7 @@ test("a directory's files are parts in the order of their names, and their lists
   assert.deepEqual(watch.files, [folder.path("conf/10.yaml"), folder.path("conf/20.yml")]);
 });
 
-test("a key that cannot join may stand in one part only, and both places are named", async (t) => {
+test("a key that cannot be merged may be in one part only, and both places are named", async (t) => {
   const folder = folderOf(t, {
     "gateway.config.yaml": `include: [more.yaml]\nlog: { level: debug }\n${projectOf("")}`,
     "more.yaml": "# more\nlog: { level: warn }\n",
@@ -108,7 +108,7 @@ test("an included file that is missing is an error, a pattern that matches nothi
   );
 });
 
-test("a part that is no YAML is reported, and what it would have brought is not missed", async (t) => {
+test("a part that is not YAML is reported, and what it would have declared is not reported as missing", async (t) => {
   const folder = folderOf(t, {
     "gateway.config.yaml": projectOf(
       "    include: [credentials.yaml]\n    endpoints:\n      - { name: A, provider: openai, model: m, credential: main, temperature: 9 }\n",

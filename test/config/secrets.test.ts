@@ -80,7 +80,7 @@ test("a token in the place of its hash is recognised", async (t) => {
   assert.match(errors[0]?.help ?? "", /token itself/);
 });
 
-test("masks keep columns, and leave what is no secret", () => {
+test("masks keep columns, and leave what is not a secret", () => {
   const shown = (text: string) => {
     const lines = text.split("\n");
     return maskedLine(lines, lines.length - 1);

@@ -13,7 +13,7 @@ import { APPLIED, configSaying, REFUSED, watching } from "./kit.ts";
 /** Below the limit of every test, so that the tests after one that fails still run. */
 const LIMIT = { timeout: 20_000 };
 
-test("a file written in place is taken up", LIMIT, async (t) => {
+test("a file written in place is applied", LIMIT, async (t) => {
   const w = await watching(t);
   assert.equal(await w.says(), "first");
   writeFileSync(join(w.folder, "gateway.yaml"), configSaying("second"));
@@ -33,7 +33,7 @@ test("editors that save by renaming are followed, save after save", LIMIT, async
 });
 
 test(
-  "a broken file is reported, and the last good configuration goes on until it is mended",
+  "a broken file is reported, and the last valid configuration stays in effect until it is fixed",
   LIMIT,
   async (t) => {
     const w = await watching(t);
@@ -47,7 +47,7 @@ test(
   },
 );
 
-test("twenty ConfigMap swaps in a row are each taken up", LIMIT, async (t) => {
+test("twenty ConfigMap swaps in a row are each applied", LIMIT, async (t) => {
   // As the kubelet does it: files are links into ..data, which is a link to a dated folder, replaced by a rename.
   const publish = (folder: string, revision: number): void => {
     const dated = join(folder, `..revision_${revision}`);
@@ -129,7 +129,7 @@ test("a prompt kept in a file of its own is watched like the configuration", LIM
   assert.equal(await w.says(), "two ?");
 });
 
-test("a file added to a configuration folder is taken up, and its removal too", LIMIT, async (t) => {
+test("a file added to a configuration folder is applied, and its removal too", LIMIT, async (t) => {
   const extra = `projects:
   - uuid: 00000000-0000-4000-8000-000000000001
     name: Extra

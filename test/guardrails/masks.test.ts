@@ -77,7 +77,7 @@ test("beyond a thousand originals masks stay masks, without a number", () => {
   assert.equal(delivered(x, ["[EMAIL] [EMAIL_1000]"]), "[EMAIL] 999@x.org");
 });
 
-test("in a conversation that goes on numbers begin where those of earlier turns do not", () => {
+test("in a continued conversation numbers do not repeat those of earlier turns", () => {
   const x = testExchange({ body: { session_id: "00000000-0000-4000-8000-000000000000" } });
   assert.match(mask(x, ["a@x.org", "[EMAIL]"])[0] ?? "", /^\[EMAIL_\d{4,6}\]$/);
 });

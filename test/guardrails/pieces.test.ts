@@ -137,7 +137,7 @@ test("`timeout_ms` holds for a synchronous guardrail on a long text", async () =
   );
 });
 
-test("a match longer than the declared window ends the judgement all the same", () => {
+test("a match longer than the declared window still ends the judgement", () => {
   const all = (text: string): Verdict => replace([{ start: 0, end: text.length, text: "*" }], "all");
   const text = "x".repeat(1000);
   const verdict = verdictOf(verdictOn(contextOf({ window: 8, slice: 16, judge: all }), text, aboutOf(text)));

@@ -264,7 +264,7 @@ for (const { name, make } of CLIENTS) {
     await peer.closed;
   });
 
-  test(`${name} is held back by a paused call, and goes on when it is resumed`, async (t) => {
+  test(`${name} is held back by a paused call, and continues when it is resumed`, async (t) => {
     const client = make({ clock: systemClock() });
     t.after(() => client.close());
     const upstream = await rawUpstream(t);

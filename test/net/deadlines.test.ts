@@ -48,7 +48,7 @@ test("without anything to watch there is no timer", () => {
   assert.equal(clock.pendingTimers(), 0);
 });
 
-test("a time that lies further off than any timer can wait is met all the same", () => {
+test("a time further away than any timer can wait is still met", () => {
   const clock = virtualClock();
   const item = new Item(new Deadlines(clock), 2 ** 33);
   clock.advance(2 ** 33 - 1);

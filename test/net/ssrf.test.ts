@@ -180,7 +180,7 @@ test("public addresses pass, whichever way they are written", () => {
   }
 });
 
-test("what is no HTTP URL, or holds a password, is refused", () => {
+test("what is not an HTTP URL, or contains a password, is refused", () => {
   for (const url of [
     "",
     "nonsense",

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { SETUP_TIMEOUT_MS, withSetupDeadline } from "../../src/plugins-host/instances.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 
-test("an instance that arrives after the deadline is closed, and a failing close is nobody's problem", async () => {
+test("an instance that arrives after the deadline is closed, and a failing close harms nothing", async () => {
   const clock = virtualClock();
   const closed: string[] = [];
   const deliver: ((value: string) => void)[] = [];

@@ -212,7 +212,7 @@ test("an answer without an id or model gets one", async () => {
   assert.deepEqual([answer.id, answer.model], ["chatcmpl-22222222-2222-4222-8222-222222222222", "m-1"]);
 });
 
-test("a call that has ended asks nobody else", async () => {
+test("a call that has ended asks no other target", async () => {
   const x = callAt(clock);
   const answer = run(x, [target(scripted([BUSY], true).client), target(scripted([]).client)]);
   x.end();
@@ -272,7 +272,7 @@ test("a stream is held until its first content, then handed on from its beginnin
   assert.deepEqual(outcomes(called.x), [["m-1", "ok", 200]]);
 });
 
-test("once attached, a batch goes on as the very object it came as", async () => {
+test("once attached, a batch is passed on as the same object", async () => {
   const provider = played();
   const called = streaming(target(provider.client));
   provider.sink().batch([textChunk("a")]);
@@ -299,7 +299,7 @@ test("a stream that came all at once is handed on all at once", async () => {
   assert.deepEqual(attached(answer), [["All.", ""], "end"]);
 });
 
-test("a finish without text is content: nobody else is asked", async () => {
+test("a finish without text is content: no other target is asked", async () => {
   const provider = played();
   const called = streaming(target(provider.client), target(scripted([]).client));
   provider.sink().begin("id-1", "m-1");
@@ -392,7 +392,7 @@ test("cancel after the end is harmless", async () => {
   assert.deepEqual(outcomes(called.x), [["m-1", "ok", 200]]);
 });
 
-test("a call given up before the first content cancels the provider and asks nobody else", async () => {
+test("a call canceled before the first content cancels the provider and asks no other target", async () => {
   const provider = played();
   const called = streaming(target(provider.client), target(scripted([]).client));
   called.x.cancel("client_gone");

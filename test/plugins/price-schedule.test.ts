@@ -76,7 +76,7 @@ test("an announced price holds from its first millisecond on", () => {
   assert.equal(costNanoUsd(changing, used(0, 1), NEXT_MONTH), 2_000);
 });
 
-test("what is reserved covers the dearest model, and input that is written to a cache", () => {
+test("what is reserved covers the most expensive model, and input that is written to a cache", () => {
   const cheap: PriceSchedule = [
     { from_ms: 0, rates: { input: 500, cached_input: 500, cache_write: 500, output: 1 } },
   ];

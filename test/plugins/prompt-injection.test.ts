@@ -194,7 +194,7 @@ for (const characters of [1024, 5 * 1024, 20 * 1024]) {
   });
 }
 
-test("attacks that no rule names are blocked wherever they stand in a long harmless text", () => {
+test("attacks that no rule names are blocked anywhere in a long harmless text", () => {
   const attack = UNSEEN_ATTACKS.slice(0, 2).join(" ");
   const mail = SUPPORT_MAILS[1] ?? "";
   for (const before of [0, 40, 100, 150, 170, 250, 320, 3000, 32_700, 33_000]) {

@@ -123,7 +123,7 @@ test("whatever is not an answer blocks the call, or lets it through with on_erro
   }
 });
 
-test("a service slower than timeout_ms is given up, and its connection with it", async (t) => {
+test("a service slower than timeout_ms is canceled, and its connection closed", async (t) => {
   const g = await judged(t, { timeout_ms: 300 });
   g.judge.answer(stallAnswer());
   const call = g.call({ message: "hello" });
@@ -140,7 +140,7 @@ test("a private address that network.allow does not name is never asked", async 
   assert.ok(g.lines.some((line) => line.includes("127.0.0.1 is a loopback address")));
 });
 
-test("an address that is no URL is refused when the configuration is loaded, at its guardrail", async (t) => {
+test("an address that is not a URL is refused when the configuration is loaded, at its guardrail", async (t) => {
   const guardrails = [{ use: "webhook", url: "https://judge.example:99999/" }];
   await assert.rejects(startGateway(t, { endpoint: echoEntry({ guardrails }) }), (error: unknown) => {
     assert.ok(error instanceof ConfigError);

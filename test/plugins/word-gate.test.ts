@@ -77,7 +77,7 @@ test("a blank of a word may be any row of blanks in a text", () => {
   }
 });
 
-test("a word is found wherever it stands in a text that is read in several pieces", () => {
+test("a word is found anywhere in a text that is read in several pieces", () => {
   const gate = new WordGate(WORDS, false);
   for (const filling of ["x ", "é "]) {
     for (let shift = 0; shift < 14; shift++) {

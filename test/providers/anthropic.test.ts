@@ -76,7 +76,7 @@ test("a credential's options choose version, features and cache", async () => {
   assert.deepEqual(bodyOf(own)["cache_control"], { type: "ephemeral", ttl: "1h" });
 });
 
-test("where nobody asks for less, the most that a model writes is asked for", () => {
+test("without a limit in the call, the model's maximum is requested", () => {
   const rows: [model: string, tokens: number][] = [
     ["claude-3-haiku-20240307", 4096],
     ["claude-3-5-sonnet-20241022", 8192],

@@ -188,7 +188,7 @@ test("a cancelled call takes its connection with it and says nothing more", asyn
   assert.equal((await ask(client, upstream.url).over).status, 200);
 });
 
-test("nobody listening is unreachable, and so is what is no address", async (t) => {
+test("a closed port is unreachable, and so is an invalid address", async (t) => {
   const { client, upstream } = await bench(t);
   const gone = await fakeUpstream();
   await gone.close();
@@ -273,7 +273,7 @@ test("a call with a limit of its own does not wait, and idle connections are no 
   assert.equal((await ask(client, upstream.url, limited).over).body, '"second"'.replaceAll('"', ""));
 });
 
-test("a call given up while it waits is never sent, and makes room for another", async (t) => {
+test("a call canceled while it waits is never sent, and another takes its place", async (t) => {
   const { client, upstream } = await bench(t, { connectionsPerOrigin: 1 });
   const stream = handPlayedStream();
   upstream.answer(stream.answer, jsonAnswer("for the last one"));
@@ -288,7 +288,7 @@ test("a call given up while it waits is never sent, and makes room for another",
   assert.equal(upstream.requests.length, 2);
 });
 
-test("a call given up while it connects does not hold the next one up", async (t) => {
+test("a call canceled while it connects does not delay the next one", async (t) => {
   const { client, upstream } = await bench(t, { connectionsPerOrigin: 1 });
   upstream.answer(jsonAnswer("second"));
   const first = ask(client, upstream.url);

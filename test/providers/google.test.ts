@@ -52,7 +52,7 @@ function contentsOf(messages: readonly Message[], model = "gemini-3.5-flash"): u
   return [bodyOf(format, { model, about: { messages } })["contents"]].flat();
 }
 
-test("a model stands in the path, whole and streamed, and the key in a header", () => {
+test("the model is in the path, whole and streamed, and the key in a header", () => {
   const url = (model: string, streamed: boolean): string =>
     format.encode(requestFor(model), CREDENTIAL, streamed).url.replace(CREDENTIAL.baseUrl, "");
   assert.equal(url("gemini-2.5-pro", false), "/v1beta/models/gemini-2.5-pro:generateContent");
@@ -182,7 +182,7 @@ const conversation = (...ids: readonly string[]): Message[] => [
   ...ids.map((toolCallId): Message => ({ role: "tool", toolCallId, content: "done" })),
 ];
 
-test("a call's signature comes back with it, though nobody kept it but the client", () => {
+test("a call's signature is returned by the client alone", () => {
   const parts = [call("tool-0", { args: { n: 0 } }, { thoughtSignature: "c2ln/+a=" }), call("tool-1")];
   const ids = (answer(said(parts, "STOP")).toolCalls ?? []).map(({ id }) => id);
   assert.deepEqual(ids, [`${MADE}~c2ln/+a=`, MADE]);
@@ -471,7 +471,7 @@ test("an answer that is not Google's is a failure that moves on", () => {
   assert.equal(stream(["<html>"]).failed?.retryable, true);
 });
 
-test("how long to wait stands in the body, and is beside the point when the day's quota is used up", () => {
+test("the time to wait is in the body, and ignored when the day's quota is used up", () => {
   const details = (...more: object[]): string => {
     const retry = { "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay: "34.4s" };
     const error = {

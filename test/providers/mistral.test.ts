@@ -75,7 +75,7 @@ test("a temperature over Mistral's range is brought into it", () => {
   ]);
 });
 
-test("what a Mistral model thinks is no part of its answer", () => {
+test("what a Mistral model thinks is not part of its answer", () => {
   const content = [thought, { type: "text", text: "Then " }, { type: "text", text: "tea." }];
   assert.equal(answerOf(format, { message: { content } }).content, "Then tea.");
   assert.equal(answerOf(format, { message: { content: [thought] } }).content, "");

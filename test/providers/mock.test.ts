@@ -77,7 +77,7 @@ test("failures come in their order, and the last entry holds from then on", () =
   ]);
 });
 
-test("latency is the clock's, and a call given up waits no longer", async () => {
+test("latency is the clock's, and a canceled call waits no longer", async () => {
   const clock = virtualClock();
   const asked = provider({ reply: "late", latency_ms: 250 }, clock);
   const first = asked.complete(REQUEST, callAt(clock));

@@ -191,7 +191,7 @@ test("a stream without its done line is not complete", () => {
   assert.equal(streamOf(format, [line({ content: "Hot" })]).complete, false);
 });
 
-test("what a model thinks is no part of its answer, and leaves no trace in a stream", () => {
+test("what a model thinks is not part of its answer, and is not in a stream", () => {
   assert.equal(answer({ message: { content: "Tea.", thinking: "Water first." } }).content, "Tea.");
   const { chunks } = streamOf(format, [line({ thinking: "Water" }), line({ thinking: " first." }), DONE]);
   assert.deepEqual(chunks.map(brief), [["", "stop", undefined, false]]);

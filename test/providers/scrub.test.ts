@@ -12,7 +12,7 @@ test("a credential written as JSON writes it is taken out too", () => {
   assert.equal(scrubber('pass"word\\').text('{"key":"pass\\"word\\\\"}'), '{"key":"[redacted]"}');
 });
 
-test("what looks like a credential goes, whoever's it is", () => {
+test("what looks like a credential is removed, of any vendor", () => {
   const { reason } = scrubber("");
   assert.equal(reason("Authorization: Bearer abc.def-ghi, refused"), "Authorization: [redacted], refused");
   assert.equal(

@@ -184,7 +184,7 @@ test("the credential is taken out of what a provider says", async (t) => {
   assert.doesNotMatch((await failed(provider, clock)).reason ?? "", /sk-test/);
 });
 
-test("a call that is given up settles without moving on, and its connection ends", async (t) => {
+test("a canceled call settles without failover, and its connection ends", async (t) => {
   const { provider, upstream, clock } = await bench(t);
   const stream = handPlayedStream();
   upstream.answer(stream.answer);

@@ -269,43 +269,39 @@ verifies(
   },
 );
 
-verifies(
-  ["mcp.gone", "mcp.upstream.call"],
-  "a call that is given up is given up at its server",
-  async (t) => {
-    const server = await mcpServer(t, LEGACY);
-    const { client, clock, gateway } = await inFrontOf(t, { docs: server.url });
-    await use(client, "docs__search");
-    const played = handPlayedStream();
-    server.answer(played.answer, (response) => void response.writeHead(202).end());
-    const slow = use(client, "docs__search");
-    await played.opened;
-    clock.advance(gateway.config.server.request_timeout_ms + 1000);
-    assertRpcError(await slow, -32603, /took too long/);
-    await played.closed;
-    await until(() => server.methods().includes("notifications/cancelled"), "the server is told");
-    const told = server.last("notifications/cancelled").message;
-    assert.equal(at(told, "params", "requestId"), at(server.last("tools/call").message, "id"));
-    await until(() => gateway.openCalls === 0, "the call has ended");
+verifies(["mcp.gone", "mcp.upstream.call"], "a canceled call is canceled at its server", async (t) => {
+  const server = await mcpServer(t, LEGACY);
+  const { client, clock, gateway } = await inFrontOf(t, { docs: server.url });
+  await use(client, "docs__search");
+  const played = handPlayedStream();
+  server.answer(played.answer, (response) => void response.writeHead(202).end());
+  const slow = use(client, "docs__search");
+  await played.opened;
+  clock.advance(gateway.config.server.request_timeout_ms + 1000);
+  assertRpcError(await slow, -32603, /took too long/);
+  await played.closed;
+  await until(() => server.methods().includes("notifications/cancelled"), "the server is told");
+  const told = server.last("notifications/cancelled").message;
+  assert.equal(at(told, "params", "requestId"), at(server.last("tools/call").message, "id"));
+  await until(() => gateway.openCalls === 0, "the call has ended");
 
-    server.answer(() => {});
-    const message = (id: number, name: string) => ({
-      ...{ jsonrpc: "2.0", id, method: "tools/call" },
-      params: { name, arguments: { message: "Hello" } },
-    });
-    const asked = server.requests.length;
-    const batch = client.send(BRIDGE, {
-      token: AGENT,
-      body: [message(1, "ask"), message(2, "docs__search")],
-    });
-    await server.received(asked + 1);
-    clock.advance(gateway.config.server.request_timeout_ms + 1000);
-    const answers = (await batch).json;
-    assert.equal(at(answers, 0, "result", "content", 0, "text"), "Hello");
-    assert.equal(at(answers, 1, "error", "code"), -32603, "of a batch each call has its time");
-    await until(() => gateway.openCalls === 0, "all calls have ended");
-  },
-);
+  server.answer(() => {});
+  const message = (id: number, name: string) => ({
+    ...{ jsonrpc: "2.0", id, method: "tools/call" },
+    params: { name, arguments: { message: "Hello" } },
+  });
+  const asked = server.requests.length;
+  const batch = client.send(BRIDGE, {
+    token: AGENT,
+    body: [message(1, "ask"), message(2, "docs__search")],
+  });
+  await server.received(asked + 1);
+  clock.advance(gateway.config.server.request_timeout_ms + 1000);
+  const answers = (await batch).json;
+  assert.equal(at(answers, 0, "result", "content", 0, "text"), "Hello");
+  assert.equal(at(answers, 1, "error", "code"), -32603, "of a batch each call has its time");
+  await until(() => gateway.openCalls === 0, "all calls have ended");
+});
 
 verifies(
   "mcp.upstream.eras",

@@ -91,7 +91,7 @@ verifies(
   },
 );
 
-verifies("http.memory.upstream", "a provider's answer that does not fit is given up", async (t) => {
+verifies("http.memory.upstream", "a provider's answer that does not fit is canceled", async (t) => {
   const g = await start(t);
   g.provider.says("b".repeat(1_200_000));
   assertShed(await g.call({ message: "Hello" }), FULL);

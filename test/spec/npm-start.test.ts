@@ -59,7 +59,7 @@ test("SIGTERM to npm start stops the gateway behind it, with exit code 0", { tim
   const { npm, url } = await npmStart(t, config);
   assert.equal((await fetch(`${url}/healthz`)).status, 200);
   await stop(npm);
-  await assert.rejects(fetch(`${url}/healthz`), "nobody listens any more");
+  await assert.rejects(fetch(`${url}/healthz`), "nothing listens anymore");
 });
 
 test("compiled, it runs plugins written in TypeScript, in processes of their own where they are isolated", {

@@ -212,7 +212,7 @@ verifies("reload.file-change", "an event is enough: nothing has to be polled", a
   g.rewrite(templated("new {{input}}"));
   await until(() => g.clock.pendingTimers() > idle, "the change is told by the system");
   g.clock.advance(200);
-  await until(async () => (await generation(g)) > before, "the change is taken up");
+  await until(async () => (await generation(g)) > before, "the change is applied");
   assert.equal(await says(g), "new Hello");
 });
 

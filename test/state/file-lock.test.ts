@@ -73,7 +73,7 @@ async function ownName(folder: string): Promise<string> {
   return own;
 }
 
-test("a lock of a process whose id has been given to another stops nobody", async (t) => {
+test("a lock of a process whose id was reused is ignored", async (t) => {
   const folder = temporaryFolder(t);
   const [, , ticks, boot, namespace] = (await ownName(folder)).split(".");
   writeFileSync(join(folder, ["lock", process.ppid, `${Number(ticks) + 1}`, boot, namespace].join(".")), "");

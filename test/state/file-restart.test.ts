@@ -90,7 +90,7 @@ test("after a second kill -9, at once or later, nothing is counted twice", async
   assert.ok(life.sessionId !== "");
 });
 
-test("what stands in snapshots and what in journals makes no difference", async () => {
+test("it makes no difference what is in snapshots and what in journals", async () => {
   const plain = await lived();
   const clock = virtualClock();
   const disk = memoryDisk();

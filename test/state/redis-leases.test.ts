@@ -38,7 +38,7 @@ async function closeAll(...stores: readonly StateStore[]): Promise<void> {
 }
 
 redis.test(
-  "a reservation that nobody renews is settled at its input estimate by the next admission",
+  "a reservation that is not renewed is settled at its input estimate by the next admission",
   async () => {
     const { clock, one, other, month } = await replicas();
     await reserved(one);
@@ -69,22 +69,19 @@ redis.test("a reservation that is renewed stands, however long its call takes", 
   await closeAll(one, other);
 });
 
-redis.test(
-  "the end of a call that was given up for dead corrects what was settled for it, once",
-  async () => {
-    const { clock, one, other, month } = await replicas();
-    const [settled, released] = [await reserved(one), await reserved(one)];
-    clock.advance(LEASE_MS);
-    await other.admit("sweeps", [spend("another", 1)]);
-    assert.equal((await other.spending("sum", month)).settledNanoUsd, 2 * INPUT);
-    one.settle(settled, 250);
-    one.release(released);
-    assert.deepEqual(await one.spending("sum", month), { settledNanoUsd: 250, reservedNanoUsd: 0 });
-    await closeAll(one, other);
-  },
-);
+redis.test("the end of a call whose lease had expired corrects what was settled for it, once", async () => {
+  const { clock, one, other, month } = await replicas();
+  const [settled, released] = [await reserved(one), await reserved(one)];
+  clock.advance(LEASE_MS);
+  await other.admit("sweeps", [spend("another", 1)]);
+  assert.equal((await other.spending("sum", month)).settledNanoUsd, 2 * INPUT);
+  one.settle(settled, 250);
+  one.release(released);
+  assert.deepEqual(await one.spending("sum", month), { settledNanoUsd: 250, reservedNanoUsd: 0 });
+  await closeAll(one, other);
+});
 
-redis.test("a call that was given up for dead and renews its lease holds its estimate again", async () => {
+redis.test("a call that renews an expired lease holds its estimate again", async () => {
   const { clock, one, other, month } = await replicas();
   const late = await reserved(one);
   clock.advance(LEASE_MS);
@@ -96,19 +93,16 @@ redis.test("a call that was given up for dead and renews its lease holds its est
   await closeAll(one, other);
 });
 
-redis.test(
-  "leases of the dead are found though nobody calls: every process looks from time to time",
-  async () => {
-    const { clock, one, other, month } = await replicas();
-    await reserved(one);
-    for (let half = 0; half < 2; half += 1) {
-      clock.advance(LEASE_MS / 2);
-      await other.spending("sum", month);
-    }
-    assert.deepEqual(await other.spending("sum", month), { settledNanoUsd: INPUT, reservedNanoUsd: 0 });
-    await closeAll(one, other);
-  },
-);
+redis.test("expired leases are found without calls: every process checks from time to time", async () => {
+  const { clock, one, other, month } = await replicas();
+  await reserved(one);
+  for (let half = 0; half < 2; half += 1) {
+    clock.advance(LEASE_MS / 2);
+    await other.spending("sum", month);
+  }
+  assert.deepEqual(await other.spending("sum", month), { settledNanoUsd: INPUT, reservedNanoUsd: 0 });
+  await closeAll(one, other);
+});
 
 redis.test("every month of forty years begins and ends at its moment", async () => {
   const { clock, one, other } = await replicas();

@@ -88,7 +88,7 @@ redis.test("health and log say that a loss of data was confirmed, within a secon
   }),
 );
 
-redis.test("an emptied server is noticed though nobody calls", () =>
+redis.test("an emptied server is noticed without calls", () =>
   withStore({}, async ({ store, log, clock }) => {
     await settled(store, 7);
     const lost = log.next("redis has lost its data");

@@ -187,23 +187,25 @@ redis.test("a conversation has one holder over all replicas, and those who wait 
   }),
 );
 
-redis.test("so many calls may wait over all replicas together, and one that gives up makes room", () =>
-  replicas(async (stores) => {
-    const holder = await opened(one(stores, 0), await stored(one(stores, 0)));
-    const caller = new AbortController();
-    const leaving = one(stores, 2).sessions.open("owner", holder.id, TTL_MS, caller);
-    const waiting = Array.from({ length: SESSION_WAITERS_MAX - 1 }, (_, call) =>
-      opened(one(stores, call), holder.id),
-    );
-    for (const store of stores) await store.sessions.historyCharacters("owner", holder.id);
-    assert.equal(await one(stores, 1).sessions.open("owner", holder.id, TTL_MS), "busy");
-    caller.abort();
-    assert.equal(await leaving, "busy");
-    await one(stores, 2).sessions.historyCharacters("owner", holder.id);
-    const last = opened(one(stores, 1), holder.id);
-    holder.close();
-    await Promise.all([...waiting, last].map((session) => session.then((held) => held.close())));
-  }),
+redis.test(
+  "a limited number of calls may wait over all replicas together, and one that leaves frees its place",
+  () =>
+    replicas(async (stores) => {
+      const holder = await opened(one(stores, 0), await stored(one(stores, 0)));
+      const caller = new AbortController();
+      const leaving = one(stores, 2).sessions.open("owner", holder.id, TTL_MS, caller);
+      const waiting = Array.from({ length: SESSION_WAITERS_MAX - 1 }, (_, call) =>
+        opened(one(stores, call), holder.id),
+      );
+      for (const store of stores) await store.sessions.historyCharacters("owner", holder.id);
+      assert.equal(await one(stores, 1).sessions.open("owner", holder.id, TTL_MS), "busy");
+      caller.abort();
+      assert.equal(await leaving, "busy");
+      await one(stores, 2).sessions.historyCharacters("owner", holder.id);
+      const last = opened(one(stores, 1), holder.id);
+      holder.close();
+      await Promise.all([...waiting, last].map((session) => session.then((held) => held.close())));
+    }),
 );
 
 redis.test("beyond its bound the conversations used least recently go, and none that is held", async () => {

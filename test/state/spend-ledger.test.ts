@@ -61,7 +61,7 @@ test("a clock that is years ahead deletes no month: sums are counted, not dated"
   assert.equal(ledger.spending("key", "2026-11").settledNanoUsd, 9);
 });
 
-test("an estimate that is no amount is a bug and changes nothing", () => {
+test("an estimate that is not an amount is a bug and changes nothing", () => {
   const ledger = new SpendLedger();
   reserve(ledger, "key", 10);
   for (const amount of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY]) {
@@ -70,7 +70,7 @@ test("an estimate that is no amount is a bug and changes nothing", () => {
   assert.deepEqual(ledger.spending("key", "2026-11"), { settledNanoUsd: 0, reservedNanoUsd: 10 });
 });
 
-test("a reservation ends whatever its cost is: a fraction is rounded up, what is no amount counts as the estimate", () => {
+test("a reservation ends whatever its cost is: a fraction is rounded up, what is not an amount counts as the estimate", () => {
   for (const [cost, settledNanoUsd] of [
     [-1, 10],
     [0.5, 1],

@@ -166,7 +166,7 @@ test("what is exported and imported is the same state, through a file and throug
   assert.deepEqual(await foundIn(join(filed, "new"), sessionId), there);
 });
 
-test("import refuses what is no whole export, and a folder that holds state", async (t) => {
+test("import refuses an incomplete export, and a folder that holds state", async (t) => {
   const from = temporaryFolder(t);
   await livedIn(from);
   const { out } = await sluice(["export", "--directory", from]);

@@ -172,7 +172,7 @@ test("traces go to their path under the endpoint, unless it names that already",
   }
 });
 
-test("an endpoint that is no URL after all throws nothing", async () => {
+test("an endpoint that is not a URL throws nothing", async () => {
   const rig = openRig("http://127.0.0.1:99999");
   rig.add("a");
   rig.clock.advance(EXPORT_MS);

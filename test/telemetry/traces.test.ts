@@ -65,7 +65,7 @@ function spans(x: Partial<Exchange>, end: Partial<CallEnd> = {}, content = false
   return spansIn(`{"resourceSpans":[{"scopeSpans":[{"spans":[${spansOf(call).join()}]}]}]}`);
 }
 
-test("a try lies within its call, also one that nobody waited for", () => {
+test("an attempt is within its call, also one that was not awaited", () => {
   const attempts = [
     attempt({ durationMs: 95 }),
     attempt({ outcome: "cancelled", status: undefined, durationMs: 0 }),

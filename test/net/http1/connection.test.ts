@@ -143,7 +143,7 @@ for (const [what, answer] of [
   });
 }
 
-test("what a provider says on an idle connection is no answer to the next call", async (t) => {
+test("what a provider sends on an idle connection is not an answer to the next call", async (t) => {
   const lab = await bench(t);
   const peer = await answered(lab, whole("ok"));
   await peer.send(whole("not for you"));
@@ -207,7 +207,7 @@ test("a request is not sent again once the answer has begun, or when the provide
   assert.equal(lab.upstream.connectionsMade(), 2);
 });
 
-test("a request that crosses the close and is given up is not sent again", async (t) => {
+test("a request that crosses the close and is canceled is not sent again", async (t) => {
   const lab = await bench(t);
   const peer = await answered(lab, whole("ok"));
   const asked = ask(lab.client, lab.upstream.url);

@@ -63,7 +63,7 @@ test("a long body over TLS comes whole", async (t) => {
   assert.equal((await ask(client, upstream.url).over).body, body);
 });
 
-test("a certificate that nobody vouches for is not spoken to", async (t) => {
+test("a server with an untrusted certificate is sent nothing", async (t) => {
   const { upstream, handshakes, clock } = await bench(t);
   const client = createHttp1Client({ clock });
   t.after(() => client.close());
@@ -108,7 +108,7 @@ test("a provider that never shakes hands is unreachable after ten seconds", asyn
   assert.equal(clock.pendingTimers(), 0);
 });
 
-test("a stream over TLS is held back and goes on", async (t) => {
+test("a stream over TLS is held back and continues", async (t) => {
   const { client, upstream } = await bench(t);
   const asked = ask(client, upstream.url);
   const peer = await upstream.connection();

@@ -151,7 +151,7 @@ test("a failed sign-in is refused and recorded before it is answered, without th
   );
 });
 
-test("a body that is no sign-in is a mistake and not a failed one", async (t) => {
+test("a body that is not a sign-in is invalid and not a failed sign-in", async (t) => {
   const plane = await openPlane(t);
   assertRefused(await plane.signIn(7), 400, "Field 'token' must be a string.");
   const malformed = await plane.client.send("/admin/session", { body: "{" });
@@ -166,7 +166,7 @@ test("a body that is no sign-in is a mistake and not a failed one", async (t) =>
   assert.deepEqual(await plane.store.audit.query({ limit: 10 }), []);
 });
 
-test("a sign-in whose body does not come is given up", async (t) => {
+test("a sign-in whose body does not arrive is canceled", async (t) => {
   const plane = await openPlane(t);
   const head =
     "POST /admin/session HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\nConnection: close\r\n\r\n";

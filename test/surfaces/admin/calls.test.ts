@@ -115,7 +115,7 @@ verifies("admin.calls", "pages follow each other without gap or repetition, and 
   assert.deepEqual(await calls(g, `since=${new Date(g.clock.nowMs()).toISOString()}`), []);
 });
 
-verifies("admin.calls", "what is no filter, or no value of one, is refused by name", async (t) => {
+verifies("admin.calls", "an unknown filter, or an invalid value of one, is refused by name", async (t) => {
   const g = await startGateway(t, operated());
   for (const query of ["colour=red", "status=200", "limit=0", "limit=1e3", "since=yesterday", "cursor=abc"]) {
     const answer = await get(g, `calls?${query}`, 400);

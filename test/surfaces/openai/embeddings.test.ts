@@ -117,7 +117,7 @@ test("a provider without embeddings, or a field that it has no word for, is a 40
   assertRefused(asked, 400, "Field 'dimensions' is not supported by Together.");
 });
 
-test("what is no text is refused, since no guardrail could read it", async (t) => {
+test("input that is not text is refused, since no guardrail could read it", async (t) => {
   const g = await startWith(t, "openai");
   for (const wrong of ["", [], [1, 2, 3], [[1, 2]], undefined]) {
     const refused = await g.post("embeddings", { model: "default", input: wrong });

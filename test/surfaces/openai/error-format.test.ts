@@ -112,7 +112,7 @@ verifies(
 
 verifies(
   "answer.cost",
-  "`server.expose_cost` tells what a whole answer has cost, and nobody else is told",
+  "`server.expose_cost` tells what a whole answer has cost, and only then",
   async (t) => {
     for (const expose_cost of [true, false]) {
       const alias = { estimated_cost_per_1k_tokens_usd: "0.5", max_output_tokens: 10 };

@@ -95,7 +95,7 @@ const PLACES: Readonly<Record<Member, typeof NO_TEXT | ((text: string) => Readon
         },
       ]),
       "file text": user([{ type: "file", file: { file_data: `data:text/plain;base64,${base64(text)}` } }]),
-      "file that is no data URL": user([{ type: "file", file: { file_data: text } }]),
+      "file that is not a data URL": user([{ type: "file", file: { file_data: text } }]),
       "file id": user([{ type: "file", file: { file_id: text } }]),
       "part's member": user([{ type: "text", text: "hi", note: text }]),
       "message's member": { messages: [{ role: "user", content: "hi", note: text }] },

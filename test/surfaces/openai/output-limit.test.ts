@@ -148,7 +148,7 @@ verifies(
   },
 );
 
-test("a model of which nothing is known reserves 32,768 tokens, and the dearest target counts with its own limit", async (t) => {
+test("a model of which nothing is known reserves 32,768 tokens, and the most expensive target counts with its own limit", async (t) => {
   const capped = { name: "capped", hash: hashOf(CAPPED), scopes: ["chat"], monthly_budget_usd_cap: 0.0001 };
   const prices = [{ provider: "openai", model: "self-hosted", input: 0, output: 100 }];
   const alias = { model: "self-hosted" };

@@ -84,7 +84,7 @@ for (const { key, label, whole } of VENDORS) {
   });
 }
 
-test("what asks for nothing is no reason to refuse, and is not sent to who would", async (t) => {
+test("a field that asks for nothing is not refused, and is not sent to vendors that would refuse it", async (t) => {
   const g = await startWith(t, "mistral");
   g.provider.says("Yes.");
   const usual = {
@@ -107,7 +107,7 @@ test("a failover entry that has no word for it is skipped, and one that has is a
   assert.equal(g.provider.requests.length, 0);
 });
 
-test("settings that a model refuses are brought to what it takes, whoever asks", async (t) => {
+test("settings that a model refuses are brought to what it takes, on every surface", async (t) => {
   const g = await startWith(t, "anthropic");
   g.provider.failsWith(500);
   await g.ask({ temperature: 1.8 });

@@ -71,7 +71,7 @@ test("an upstream that changes the protocol unasked is not followed", async (t) 
   assert.equal(gateway.openCalls, 0);
 });
 
-test("an answer that nobody asked for is nobody's, and its connection is used no more", async (t) => {
+test("an answer without a request is dropped, and its connection is not used again", async (t) => {
   const upstream = await rawUpstream(t);
   const { client } = await startProxy(t, { upstream_url: upstream.url }, { allow: ["localhost"] });
   const answerOf = (text: string): string =>

@@ -86,7 +86,7 @@ test("an upstream over TLS is asked by its name, on a connection that is kept", 
   assert.deepEqual([names, seen.requests], [["localhost"], 2]);
 });
 
-test("a certificate that nobody vouches for, or of another name, is told nothing", async (t) => {
+test("a server whose certificate is untrusted, or of another name, is sent nothing", async (t) => {
   const { seen, port } = await secureEcho(t);
   assert.deepEqual(await failureOf(ask(clientOf(t, {}), `https://localhost:${port}`)), {
     unreachable: "DEPTH_ZERO_SELF_SIGNED_CERT",

@@ -118,7 +118,7 @@ test("an https upstream is asked through the tunnel, over TLS by its own name, o
   );
 });
 
-test("a certificate that nobody vouches for is refused behind a forward proxy too", async (t) => {
+test("an untrusted certificate is refused behind a forward proxy too", async (t) => {
   const server = createSecureServer({ cert, key }, (_req, res) => void res.end("never"));
   const port = await listen(t, server);
   const proxy = await forwardProxy(t);
