@@ -1,7 +1,7 @@
 /**
  * The load generator: a closed loop of keep-alive connections, each sending its next call when the last is answered.
  * It counts and never measures time: a rate is the difference of two tallies and of two clock readings, taken by
- * whoever asks. Loopback only.
+ * the caller. Loopback only.
  */
 import { connect, type Socket } from "node:net";
 import { ResponseReader } from "./response-reader.ts";

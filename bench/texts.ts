@@ -15,7 +15,7 @@ const paragraph =
   "we moved into the new flat on Saturday, and we have been reading by candle light since then. The invoice says 189.90 in total, " +
   "of which 24.50 was for delivery before the weekend - I would like to hear what happens with that part as well. ";
 
-/** A customer's message of exactly so many characters, ASCII. */
+/** A customer's message of exactly `length` characters, ASCII. */
 export function message(characters: number): string {
   return paragraph.repeat(Math.ceil(characters / paragraph.length)).slice(0, characters);
 }

@@ -32,7 +32,7 @@ export function rssMb(pid: number): number {
   return Number(kibibytes) / 1024;
 }
 
-/** Busy time of all cores of the machine since it started, whoever used it, in microseconds. */
+/** Busy time of all cores of the machine since it started, by all processes, in microseconds. */
 export function machineCpuUs(): number {
   return cpus().reduce((sum, { times }) => sum + (times.user + times.nice + times.sys + times.irq) * 1000, 0);
 }

@@ -16,6 +16,7 @@ import {
   noLeftovers,
   noMachine,
   opensWithComment,
+  plainWords,
   type SourceFile,
 } from "./tidy/checks.ts";
 import { codeOf } from "./tidy/code.ts";
@@ -67,6 +68,12 @@ test("every file opens by saying what it is for", () => every(opensWithComment, 
 test("every cast has its reason beside it", () => every(castsWithReason, sources));
 test("nothing is left to do, and no control character is in any file", () => every(noLeftovers, files));
 test("no file names a machine", () => every(noMachine, files));
+
+test("code and tests use plain words, and cite requirements instead of papers", () => {
+  every(plainWords, sources);
+  shows(plainWords, "src/a.ts", `// who${"ever"} asks`, "// the caller");
+  shows(plainWords, "src/a.ts", `// see CONT${"RACT"} section 5`, "// the contract of a plugin");
+});
 
 test("JSON from outside is parsed with a check of its depth", () => {
   every(depthChecked, sources);

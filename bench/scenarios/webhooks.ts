@@ -1,7 +1,7 @@
 /**
  * What webhooks cost calls: the same steady load with ten webhooks and without, half of it calls that a guardrail
  * blocks, each of which is an event for all ten. One of the receivers is dead. Beside them a gateway without webhooks
- * while a stranger posts as much: deliveries take their share of two cores whoever makes them.
+ * while a stranger posts as much: deliveries take their share of two cores in any case.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { gateway } from "../contestants.ts";

@@ -1,5 +1,5 @@
 /**
- * The calls of the last while: so many of each project, so many in all, newest first. A call is kept as a record of a few
+ * Recent calls, newest first, bounded for each project and in all. A call is kept as a record of a few
  * values, see `call-record.ts`; what a record says is none of this file's business.
  */
 

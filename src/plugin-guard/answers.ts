@@ -1,5 +1,5 @@
 /**
- * What hooks of the plugin contract may answer, checked at run time: plugins may be JavaScript, and one that answers
+ * What hooks of plugins may answer, checked at run time: plugins may be JavaScript, and one that answers
  * something else must cost its call and nothing beyond it. Checks look as deep as the gateway itself reads.
  */
 import { isGatewayError } from "../plugin/index.ts";

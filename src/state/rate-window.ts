@@ -6,7 +6,7 @@ import type { Linked } from "./recency-list.ts";
 
 /**
  * Runs that a window keeps apart, at 16 bytes each. A limit up to this is exact to the millisecond. Above it, times
- * are rounded up to one of so many steps of the window (an hour: 55 ms), so a call may count that much longer than it
+ * are rounded up to one of this many steps of the window (an hour: 55 ms), so a call may count that much longer than it
  * should, never shorter.
  */
 export const RATE_RUNS_MAX = 65_536;

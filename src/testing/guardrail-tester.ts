@@ -1,5 +1,5 @@
 /**
- * Holds a guardrail to its contract: texts that pass, that are blocked, that are masked, each judged whole and as
+ * Checks a guardrail: texts that pass, that are blocked, that are masked, each judged whole and as
  * streams cut at every position, by the machinery that will run it in the gateway.
  *
  *     testGuardrail(acmeTone, {

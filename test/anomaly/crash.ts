@@ -132,7 +132,7 @@ function compiledVictim(): string {
   return outfile;
 }
 
-/** Kills it when it has said so many lines. */
+/** Kills it after this number of lines. */
 async function runVictim(
   [victim, folder]: readonly [string, string],
   seed: number,

@@ -126,7 +126,7 @@ test("killed at any moment, all that was answered is found, and at most the step
 
 const afterSteps = new Map<string, Promise<unknown>>();
 
-/** What is found when a process was killed after so many steps. */
+/** What is found when a process was killed after a number of steps. */
 function after(steps: number, sessionId: string): Promise<unknown> {
   const key = `${steps} ${sessionId}`;
   const known = afterSteps.get(key);

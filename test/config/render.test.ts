@@ -69,7 +69,7 @@ test("long lines are cut around what is meant, and tabs keep the marks in place"
   assert.equal(tabbed[4], "   | \t\t^");
 });
 
-test("JSON has the contract's shape, with nothing left out", () => {
+test("JSON has its documented shape, with nothing left out", () => {
   const report: unknown = JSON.parse(renderJson({ errors: [ERROR], warnings: [WARNING] }, "/srv"));
   assert.deepEqual(report, {
     ok: false,

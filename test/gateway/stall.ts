@@ -64,7 +64,7 @@ ${"# A comment.\n".repeat(comments)}projects:
 ${list.join("")}`;
 }
 
-/** Reloads a gateway of so many endpoints after several kinds of change, the first of them twice to warm up. */
+/** Reloads a gateway of this many endpoints after several kinds of change, the first of them twice to warm up. */
 export async function stalls(endpoints: number): Promise<readonly Stall[]> {
   const folder = mkdtempSync(join(tmpdir(), "sluice-stall-"));
   const path = join(folder, "gateway.yaml");

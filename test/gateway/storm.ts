@@ -102,7 +102,7 @@ function broken(revision: number): string {
   return ways[revision % ways.length] ?? good;
 }
 
-/** Runs it for so many seconds. Rejects only when the gateway does not start. */
+/** Runs it for this number of seconds. Rejects only when the gateway does not start. */
 export async function storm(seconds: number): Promise<Storm> {
   const folder = mkdtempSync(join(tmpdir(), "sluice-storm-"));
   const configPath = join(folder, "gateway.yaml");

@@ -339,7 +339,7 @@ test("a paused stream holds the provider back and loses nothing", async (t) => {
   assert.equal(sink.text().length, 2_000 * 10_000);
 });
 
-/** So many turns of the event loop. */
+/** Waits for a number of turns of the event loop. */
 async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((turn) => setImmediate(turn));
 }

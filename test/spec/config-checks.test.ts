@@ -269,7 +269,7 @@ verifies(
 
 verifies(
   "config.defaults.root",
-  "a configuration of nothing but projects runs on the contract's defaults",
+  "a configuration of nothing but projects runs on the documented defaults",
   async () => {
     const config = await loaded({ "gateway.config.yaml": "version: 1\nprojects: []\n" });
     assert.deepEqual(config.server, {
@@ -319,7 +319,7 @@ verifies(
 
 verifies(
   ["config.endpoint.defaults", "config.defaults.token", "config.defaults.guardrail"],
-  "endpoints, tokens, guardrails and providers have the contract's defaults",
+  "endpoints, tokens, guardrails and providers have the documented defaults",
   async () => {
     const config = await loaded(fileOf({ endpoint: { guardrails: [{ use: "pii" }] } }));
     const [endpoint] = config.projects[0]?.endpoints ?? [];

@@ -206,7 +206,7 @@ async function runAll(t: TestContext, cases: readonly Case[], more: StartOptions
     await new Promise(setImmediate);
   }
   for (const [n, answer] of (await answers).entries()) if (hanging[n]) check(hanging[n], answer);
-  // Finish hooks that hang are given up at their own time.
+  // Finish hooks that hang are abandoned after their own time.
   g.clock.advance(15_000);
   await assertNothingLeft(g, cases.length + OTHERS);
   for (const one of cases) assert.equal(logged(g, one.name), one.silent !== true, `${one.name} in the log`);

@@ -1,4 +1,4 @@
-/** The proxy surface as its clients meet it: who is let in, where calls go, what goes with them, what comes back. */
+/** The proxy surface as its clients meet it: which calls are admitted, where they go, what is sent with them, what is returned. */
 import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import {

@@ -44,7 +44,7 @@ async function threeGateways(t: Closer, endpoints: Readonly<Record<string, objec
   return { upstream, gateways, redisUrl: redis.url };
 }
 
-/** So many calls at once, shared out among the gateways. */
+/** A number of calls at once, distributed over the gateways. */
 function calls({ gateways }: Replicas, slug: string, count: number): Promise<Answer[]> {
   const path = `/api/${PROJECT}/${slug}`;
   return Promise.all(

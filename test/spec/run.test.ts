@@ -146,7 +146,7 @@ async function streaming(t: TestContext) {
   return { program, client, played, stream };
 }
 
-/** Resolves when nobody is let in any more. */
+/** Resolves when no new connection is accepted. */
 async function closed(client: Client): Promise<void> {
   const isGone = (): Promise<boolean> =>
     client.raw("GET /healthz HTTP/1.0\r\n\r\n").then(
@@ -187,7 +187,7 @@ verifies("run.start.broken", "a faulty configuration is printed and does not sta
   assert.match(program.said(), /error\[E\d{4}\][\s\S]*broken\.yaml:2:1[\s\S]*projects/);
 });
 
-verifies("run.commands", "the package has the commands that the contract names", () => {
+verifies("run.commands", "the package has the documented commands", () => {
   const about: unknown = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
   for (const name of ["start", "test", "dev", "sluice"]) {
     assert.equal(typeof at(about, "scripts", name), "string", name);

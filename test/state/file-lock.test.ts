@@ -102,7 +102,7 @@ for (const [where, nameOf] of UNSEEN) {
     t.after(() => clearInterval(touching));
     assert.deepEqual(await lockFolder(folder), { heldBy: 12 });
     clearInterval(touching);
-    // It is waited for, not given up, and taken for dead when nothing touches it any more.
+    // It is waited for, and taken for dead when nothing touches it anymore.
     const lock = await lockFolder(folder, { stoppedMs: 300 });
     assert.ok(lock.heldBy === undefined);
     assert.equal(existsSync(foreign), false);

@@ -26,7 +26,7 @@ test("the memory store answers at once, except for a conversation in use", async
   assert.equal(typeof (await second), "object");
 });
 
-test("a reservation can be written down as JSON, and shows only what the contract names", () => {
+test("a reservation can be written down as JSON, and has only the documented fields", () => {
   const store = memoryStore({ clock: virtualClock(), random: countingRandom(), maxSessions: 100 });
   const answer = store.admit("call", [spend("s", 3)]);
   assert.ok(!isPromise(answer) && answer.admitted);

@@ -99,7 +99,7 @@ function claimsOf({ endpoint, minute, hour, cap, estimate }: Call) {
   ];
 }
 
-/** A reservation as the contract names it. */
+/** A reservation with its documented fields. */
 function plain(admission: Admission): unknown {
   return JSON.parse(JSON.stringify(admission));
 }

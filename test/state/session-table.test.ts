@@ -16,7 +16,7 @@ function newTable(maxSessions: number, sessionBytesMax?: number) {
   return { clock, table: new SessionTable(clock, countingRandom(), { maxSessions, sessionBytesMax }) };
 }
 
-/** Of one project, with so many characters. */
+/** Of one project, with this number of characters. */
 function storeFor(table: SessionTable, project: string, characters: number): string {
   const session = table.open(`chat/${project}/slug/7`, undefined, TTL_MS);
   assert.ok(typeof session === "object" && !(session instanceof Promise));

@@ -116,6 +116,42 @@ export const noMachine: Check = ({ path, text }) =>
         : [],
     );
 
+/** Words that make a reader stop, and what does not exist in this repository. In pieces, so that this file does not find itself. */
+const BOOKISH = new RegExp(
+  `\\b(?:${[
+    ...[
+      "for ev" + "er",
+      "all the sa" + "me",
+      "of one" + "'s own",
+      "who" + "ever",
+      "where" + "of",
+      "so ma" + "ny",
+    ],
+    ...[
+      "reck" + "on(?:s|ed|ing)?",
+      "wa" + "ry",
+      "dear" + "est",
+      "cour" + "iers?",
+      "dee" + "ds",
+      "the pap" + "ers",
+    ],
+    ...["let g" + "o", "let i" + "n", "given u" + "p"],
+  ].join("|")})\\b`,
+  "i",
+);
+/** Texts that guardrails are trained on and tested with, and words of languages. */
+const SAMPLES = /^(?:plugins\/(?:prompt-injection|pii)|scripts\/(?:train-)?injection|test\/plugins)\//;
+const PAPERS = new RegExp("\\b(?:CONT" + "RACT|SPECIFI" + "CATION)(?:\\.md)?\\b");
+
+/** Plain words, and no citation of a document that readers do not have. */
+export const plainWords: Check = ({ path, text }) =>
+  SAMPLES.test(path)
+    ? []
+    : text.split("\n").flatMap((line, n) => {
+        const word = BOOKISH.exec(line)?.[0] ?? PAPERS.exec(line)?.[0];
+        return word === undefined ? [] : [`${path}:${n + 1} has "${word}".`];
+      });
+
 /** Where JSON of clients, providers and other servers is read. */
 const READS_OUTSIDE = /^(?:providers|plugins|src\/(?:plugin|upstream|surfaces))\//;
 /** The one that checks the depth, and one that keeps nothing but a string. */

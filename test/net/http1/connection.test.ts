@@ -236,7 +236,7 @@ for (const [what, fields, keptMs] of [
   });
 }
 
-test("the connection used last is used next, so that the others can be let go", async (t) => {
+test("the connection used last is used next, so that the others can be closed", async (t) => {
   const lab = await bench(t);
   const first = ask(lab.client, lab.upstream.url);
   const one = await lab.upstream.connection();

@@ -128,7 +128,7 @@ test("a stream over TLS is held back and continues", async (t) => {
   assert.deepEqual(await failureOf(asked), BROKEN_OFF);
 });
 
-/** So many turns of the event loop. */
+/** Waits for a number of turns of the event loop. */
 async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((turn) => setImmediate(turn));
 }

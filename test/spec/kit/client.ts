@@ -31,7 +31,7 @@ export interface Sent {
 
 export class Client {
   readonly origin: string;
-  /** Heads and texts of all answers, for one look at the end; or of none, for whoever looks at memory. */
+  /** Heads and texts of all answers, checked at the end; or none, for tests of memory. */
   readonly heard: string[] = [];
   readonly #remembers: boolean;
   readonly #agent = new Agent({ keepAlive: true });

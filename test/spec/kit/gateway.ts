@@ -16,7 +16,7 @@ import { type FakeProvider, fakeProvider } from "./provider.ts";
 /** Where the clock stands at first: noon of a day in the middle of a month. */
 export const START_MS = Date.UTC(2026, 4, 14, 12);
 
-/** Whoever closes things at the end: a test's context, or the runner's `after` for a gateway of a whole file. */
+/** Closes things at the end: a test's context, or the runner's `after` for a gateway of a whole file. */
 export interface Closer {
   after(close: () => Promise<void>): void;
 }

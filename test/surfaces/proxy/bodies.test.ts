@@ -1,4 +1,4 @@
-/** Large bodies through the gateway: every byte as it was, whoever is slow and however they are framed. */
+/** Large bodies through the gateway: every byte unchanged, with slow clients and upstreams and any framing. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";

@@ -119,7 +119,7 @@ export function head(line: string, ...headers: readonly string[]): string {
   return [line, "Host: gateway.example", `Authorization: Bearer ${CALLER}`, ...headers, "", ""].join("\r\n");
 }
 
-/** So many bytes in which no stretch looks like another, the same each time. */
+/** A number of bytes in which no part looks like another, the same each time. */
 export function patterned(length: number): Buffer {
   const words = new Uint32Array(Math.ceil(length / 4));
   let state = 2_463_534_242;
