@@ -2,9 +2,11 @@
  * Places of changes, and causes: what several endpoints inherit from one line of `endpoint_defaults` is one change there,
  * with the endpoints that it reaches.
  */
+import { isDeepStrictEqual } from "node:util";
 import type { SourcePlace } from "../config/model.ts";
-import type { ConfigPath, Origin } from "../config/shown.ts";
+import { asJsonMap, type ConfigPath, type JsonMap, type Origin } from "../config/shown.ts";
 import type { Draft, PlanChange, Sides } from "./draft.ts";
+import { changeText } from "./fields/field.ts";
 import type { ConfigObject, ObjectRef } from "./objects.ts";
 import type { PreparedSide } from "./prepared-side.ts";
 import { RULES } from "./rules.ts";
@@ -15,13 +17,15 @@ const INHERITED = /^projects\[\d+\]\.endpoint_defaults\b/;
 /** In the order of the drafts. */
 export function sharedCauses(drafts: readonly Draft[], sides: Sides): readonly PlanChange[] {
   const changes: PlanChange[] = [];
-  const causes = new Map<string, { readonly at: number; readonly reaches: ObjectRef[] }>();
+  const causes = new Map<string, { readonly reaches: ObjectRef[] }>();
+  const toldKeys = new Set<string>();
   for (const draft of drafts) {
-    const { change, isInherited } = placed(draft, sides);
-    if (!isInherited) {
+    const { change, inheritedKey } = placed(draft, sides);
+    if (inheritedKey === undefined) {
       changes.push(change);
       continue;
     }
+    toldKeys.add(inheritedKey);
     const { rule, risk, path, side, before, after, message, object } = change;
     const key = JSON.stringify([rule, risk, path, side, before ?? null, after ?? null, message]);
     const cause = causes.get(key);
@@ -30,36 +34,75 @@ export function sharedCauses(drafts: readonly Draft[], sides: Sides): readonly P
       continue;
     }
     const reaches = [object];
-    causes.set(key, { at: changes.length, reaches });
-    const { project } = object;
-    changes.push({ ...change, object: { kind: "endpoint_defaults", project, name: project ?? "" }, reaches });
+    causes.set(key, { reaches });
+    changes.push({ ...change, object: defaultsRef(object.project ?? ""), reaches });
   }
-  return changes;
+  return [...changes, ...unusedDefaults(sides, toldKeys)];
 }
 
-/** A change with its place, and whether it is the project's `endpoint_defaults` that has changed. */
-function placed(
-  draft: Draft,
-  { from, to }: Sides,
-): { readonly change: PlanChange; readonly isInherited: boolean } {
+const defaultsRef = (project: string): ObjectRef => ({ kind: "endpoint_defaults", project, name: project });
+
+/** Keys of `endpoint_defaults` that differ while no endpoint does, since none inherits them. */
+function unusedDefaults(sides: Sides, told: ReadonlySet<string>): readonly PlanChange[] {
+  const { from, to } = sides;
+  return to.objects.flatMap((is) => {
+    const was = is.ref.kind === "project" ? from.byIdentity.get(is.identity) : undefined;
+    if (was === undefined) return [];
+    const [before, after] = [defaultsOf(was, from), defaultsOf(is, to)];
+    const keys = [...new Set([...Object.keys(after), ...Object.keys(before)])].filter(
+      (key) => !isDeepStrictEqual(before[key], after[key]) && !told.has(`${is.projectUuid}/${key}`),
+    );
+    return keys.map((key) => {
+      const values = { before: before[key], after: after[key] };
+      const message = `${changeText(key, values.before, values.after)}: no endpoint inherits it.`;
+      const path = ["endpoint_defaults", key];
+      const draft = {
+        ...values,
+        message,
+        rule: "P501",
+        action: "change",
+        fromPath: path,
+        toPath: path,
+      } as const;
+      const { change } = placed({ ...draft, was, is, reaches: [] }, sides);
+      return { ...change, object: defaultsRef(is.ref.name) };
+    });
+  });
+}
+
+function defaultsOf({ path }: ConfigObject, { side }: PreparedSide): JsonMap {
+  const { projects } = side.shown.config;
+  const project = Array.isArray(projects) ? projects[Number(path.at(-1))] : undefined;
+  return asJsonMap(asJsonMap(project)["endpoint_defaults"]);
+}
+
+interface Placed {
+  readonly change: PlanChange;
+  /** It is the project's `endpoint_defaults` that has changed: uuid and key. */
+  readonly inheritedKey: string | undefined;
+}
+
+function placed(draft: Draft, { from, to }: Sides): Placed {
   const { rule, risk = RULES[rule].risk, message, action, was, is, before, after, reaches } = draft;
   const wasAt = was === undefined ? undefined : originOf(from.side, was, draft.fromPath);
   const isAt = is === undefined ? undefined : originOf(to.side, is, draft.toPath);
-  const isNow = is !== undefined && (isAt !== undefined || wasAt === undefined);
+  // What is gone is shown where it was, and so is what a default has taken the place of.
+  const isGone = is === undefined || (wasAt !== undefined && (isAt === undefined || after === undefined));
   const object = is ?? was;
   if (object === undefined) throw new Error("a change is of an object of one side at least");
-  const { side } = isNow ? to : from;
-  const path = isNow ? draft.toPath : draft.fromPath;
-  const origin = (isNow ? isAt : wasAt) ?? nearest(side, [...object.path, ...path]);
-  const inherited = [wasAt, isAt].filter((at) => at !== undefined);
+  const side = isGone ? from.side : to.side;
+  const path = isGone ? draft.fromPath : draft.toPath;
+  const origin = (isGone ? wasAt : isAt) ?? nearest(side, [...((isGone ? was : is) ?? object).path, ...path]);
   const change: PlanChange = {
     ...{ rule, risk, action, object: object.ref, before, after, message, reaches },
     path: origin.path,
     at: origin.at,
-    side: isNow ? "to" : "from",
-    acceptedAt: isNow ? origin.at : heldAt(draft, to),
+    side: isGone ? "from" : "to",
+    acceptedAt: isGone ? heldAt(draft, to) : origin.at,
   };
-  return { change, isInherited: inherited.length > 0 && inherited.every((at) => INHERITED.test(at.path)) };
+  const origins = [wasAt, isAt].filter((at) => at !== undefined);
+  const isInherited = origins.length > 0 && origins.every((at) => INHERITED.test(at.path));
+  return { change, inheritedKey: isInherited ? `${object.projectUuid}/${String(path[0])}` : undefined };
 }
 
 function originOf({ shown }: Side, object: ConfigObject, path: ConfigPath): Origin | undefined {

@@ -48,3 +48,19 @@ test("a host that was not talked to is told besides, once", async (t) => {
     "P203 support/other projects[0].credentials[1].provider",
   ]);
 });
+
+test("a default that no endpoint inherits is safe, and so is one whose endpoints have their own", async (t) => {
+  const own = BASE.replace("name: One", "name: One, rate_limit_per_minute: 5").replace("name: Two", "name: Two, rate_limit_per_minute: 5");
+  const changes = await judged(t, own, own.replace("minute: 60", "minute: 30"));
+  assert.deepEqual(changes.map(brief), ["P501 support/support projects[0].endpoint_defaults.rate_limit_per_minute"]);
+  assert.equal(changes[0]?.object.kind, "endpoint_defaults");
+});
+
+test("what is gone is shown where it was, and may be accepted at what held it", async (t) => {
+  const guarded = BASE.replace("temperature: 1", "guardrails: [{ use: secrets }, { use: pii }]");
+  const changes = await judged(t, guarded, guarded.replace(", { use: pii }", ""));
+  assert.deepEqual(changes.map(brief), ["P201 support/two projects[0].endpoints[1].guardrails[1]"]);
+  assert.equal(changes[0]?.side, "from");
+  assert.equal(changes[0]?.acceptedAt.line, 11);
+  assert.equal(changes[0]?.message, "Guardrail `pii` is removed.");
+});

@@ -4,7 +4,7 @@
  */
 import type { JsonMap } from "../../config/shown.ts";
 import type { RuleId } from "../rules.ts";
-import { changeText, type Field, type Finding, type KeyChange, type Value } from "./field.ts";
+import { changeText, type Field, type Finding, finding, type KeyChange, type Value } from "./field.ts";
 import {
   differences,
   type GuardrailUse,
@@ -19,12 +19,14 @@ export const guardrailList: Field = (change) => {
   const is = guardrailUses(after, pair.to.findPlugin);
   const pairs = paired(was, is);
   const kept = new Set(pairs.flat());
-  return [
+  const findings = [
     ...pairs.flatMap((both) => keptFindings(change, both)),
     ...orderFindings(change, pairs),
     ...is.filter((use) => !kept.has(use)).map((use) => addedFinding(change, use)),
     ...was.filter((use) => !kept.has(use)).map((use) => removedFinding(change, use)),
   ];
+  if (findings.length > 0) return findings;
+  return [finding(change, "P501", "`guardrails` are written in another way: they are the same.")];
 };
 
 type Pair = readonly [was: GuardrailUse, is: GuardrailUse];
