@@ -26,7 +26,7 @@ const DRAFTS: ReadonlyMap<string, Draft> = new Map([
   ["json-schema.org/draft-07/schema", "draft-07"],
 ]);
 
-/** One Ajv per draft, depth and need of formats, since building one costs more than most schemas: twelve at most. */
+/** One Ajv per draft, depth and needs, since building one costs more than most schemas: 24 at most. */
 const engines = new Map<string, Engine>();
 
 interface Engine {
@@ -48,9 +48,12 @@ export function compileWithAjv(schema: JsonSchema, depth: Depth): Compilation {
   const unusable = refusedPattern(schema);
   if (unusable !== undefined) return unusable;
   // Loading the formats takes 30 ms, and most schemas name none.
-  const hasFormats = mentions(schema, "format");
-  const key = `${draft} ${depth} ${hasFormats}`;
-  const engine = engines.get(key) ?? { ajv: newEngine(draft, depth, hasFormats), compiled: 0 };
+  const needs: Needs = {
+    formats: mentions(schema, "format"),
+    unevaluated: mentions(schema, "unevaluatedProperties") || mentions(schema, "unevaluatedItems"),
+  };
+  const key = `${draft} ${depth} ${needs.formats} ${needs.unevaluated}`;
+  const engine = engines.get(key) ?? { ajv: newEngine(draft, depth, needs), compiled: 0 };
   if (++engine.compiled < COMPILED_PER_ENGINE_MAX) engines.set(key, engine);
   else engines.delete(key);
   try {
@@ -88,7 +91,13 @@ function mentions(value: unknown, key: string): boolean {
   return false;
 }
 
-function newEngine(draft: Draft, depth: Depth, hasFormats: boolean): Ajv | Ajv2020 {
+/** What of Ajv only some schemas need. */
+interface Needs {
+  readonly formats: boolean;
+  readonly unevaluated: boolean;
+}
+
+function newEngine(draft: Draft, depth: Depth, needs: Needs): Ajv | Ajv2020 {
   const options: Options = {
     allErrors: depth !== "first",
     verbose: depth === "verbose",
@@ -101,8 +110,10 @@ function newEngine(draft: Draft, depth: Depth, hasFormats: boolean): Ajv | Ajv20
     code: { regExp: linearRegExp },
   };
   const ajv = draft === "2020-12" ? new (loadAjv2020())(options) : new (loadAjv())(options);
+  // The code that keeps track of evaluated properties fails for some schemas with `patternProperties` and `anyOf`.
+  if (!needs.unevaluated) ajv.opts.unevaluated = false;
   // `require` knows no types; this is the package's own.
-  if (hasFormats) (load("ajv-formats") as FormatsPlugin)(ajv);
+  if (needs.formats) (load("ajv-formats") as FormatsPlugin)(ajv);
   for (const keyword of CHEAP_KEYWORDS) {
     ajv.removeKeyword(String(keyword.keyword));
     ajv.addKeyword(keyword);

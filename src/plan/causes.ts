@@ -17,7 +17,7 @@ const INHERITED = /^projects\[\d+\]\.endpoint_defaults\b/;
 /** In the order of the drafts. */
 export function sharedCauses(drafts: readonly Draft[], sides: Sides): readonly PlanChange[] {
   const changes: PlanChange[] = [];
-  const causes = new Map<string, { readonly reaches: ObjectRef[] }>();
+  const causes = new Map<string, Cause>();
   const toldKeys = new Set<string>();
   for (const draft of drafts) {
     const { change, inheritedKey } = placed(draft, sides);
@@ -26,18 +26,37 @@ export function sharedCauses(drafts: readonly Draft[], sides: Sides): readonly P
       continue;
     }
     toldKeys.add(inheritedKey);
-    const { rule, risk, path, side, before, after, message, object } = change;
-    const key = JSON.stringify([rule, risk, path, side, before ?? null, after ?? null, message]);
-    const cause = causes.get(key);
-    if (cause !== undefined) {
-      cause.reaches.push(object);
+    const { rule, risk, message, object } = change;
+    const at = causeText(change);
+    const key = JSON.stringify([at, rule, risk, message, change.before ?? null, change.after ?? null]);
+    const known = causes.get(key);
+    if (known !== undefined) {
+      known.reaches.push(object);
       continue;
     }
     const reaches = [object];
-    causes.set(key, { reaches });
-    changes.push({ ...change, object: defaultsRef(object.project ?? ""), reaches });
+    const whole = { ...change, object: defaultsRef(object.project ?? ""), reaches };
+    causes.set(key, { at, change: whole, reaches });
+    changes.push(whole);
   }
-  return [...changes, ...unusedDefaults(sides, toldKeys)];
+  const idle = idleCauses([...causes.values()]);
+  return [...changes.filter((change) => !idle.has(change)), ...unusedDefaults(sides, toldKeys)];
+}
+
+interface Cause {
+  readonly at: string;
+  readonly change: PlanChange;
+  readonly reaches: ObjectRef[];
+}
+
+const causeText = ({ path, side, at: { file } }: PlanChange): string => JSON.stringify([file, path, side]);
+
+/** What has no effect on some endpoints says nothing where the same line has one on others. */
+function idleCauses(causes: readonly Cause[]): ReadonlySet<PlanChange> {
+  const felt = new Set(causes.filter(({ change }) => change.rule !== "P501").map(({ at }) => at));
+  return new Set(
+    causes.filter(({ at, change }) => change.rule === "P501" && felt.has(at)).map(({ change }) => change),
+  );
 }
 
 const defaultsRef = (project: string): ObjectRef => ({ kind: "endpoint_defaults", project, name: project });

@@ -103,6 +103,15 @@ test("a value nested a hundred thousand deep is an error, not a crash", () => {
   assert.deepEqual(check(value), ["body is nested too deeply to be validated"]);
 });
 
+test("properties that patterns and a choice both name are no reason to fail", () => {
+  const choice = [{ type: "boolean", properties: { a: { const: 1 } } }, true];
+  const check = checkOf({ patternProperties: { "^[ab]$": { type: "number" } }, anyOf: choice });
+  assert.equal(check({ a: 1, b: 2 }), undefined);
+  assert.deepEqual(check({ a: "x" }), ["a must be number"]);
+  const strict = checkOf({ properties: { a: {} }, unevaluatedProperties: false });
+  assert.deepEqual(strict({ b: 1 })?.length, 1);
+});
+
 test("lengths count code points, though they are decided by code units where that is enough", () => {
   const check = checkOf({ type: "string", minLength: 2, maxLength: 3 });
   const verdicts = [

@@ -1,11 +1,11 @@
 /** The tables of keys are held to the configuration's schema: a key that is added to one is missed in the other. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { schemaWith } from "../../src/config/schema/config.ts";
 import type { SchemaNode } from "../../src/config/schema/keywords.ts";
 import { fieldsOf } from "../../src/plan/fields/fields.ts";
 import type { ObjectKind } from "../../src/plan/objects.ts";
 import { Registry } from "../../src/plugins-host/registry.ts";
+import { verifies } from "../spec/verifies.ts";
 
 const schema = schemaWith(new Registry([]).stageKeys);
 
@@ -41,7 +41,7 @@ function assertTable(kind: ObjectKind, name: string, schemaKeys: readonly string
   assert.deepEqual({ missing, stale }, { missing: [], stale: [] }, `${kind} ${name}`);
 }
 
-test("every key of the configuration has its place in a table of rules", () => {
+verifies("plan.rules.keys", "every key of the configuration has its place in a table of rules", () => {
   const project = at(schema, "projects", "[]");
   const own = keysOf(project).filter(
     (key) => !(key in LISTS) && key !== "endpoint_defaults" && key !== "include",
@@ -56,20 +56,24 @@ test("every key of the configuration has its place in a table of rules", () => {
   assertTable("control_token", "", keysOf(at(schema, "control_plane", "tokens", "[]")));
 });
 
-test("every section of the gateway has a table, and no other key of the root is a section", () => {
-  const lists = ["projects", "providers", "prices", "plugins", "include"];
-  for (const key of keysOf(schema).filter((one) => !lists.includes(one))) {
-    const section = at(schema, key);
-    const keys = section.properties === undefined ? ["value"] : keysOf(section);
-    assertTable(
-      "gateway",
-      key,
-      keys.filter((one) => !(key === "control_plane" && one === "tokens")),
+verifies(
+  "plan.rules.keys",
+  "every section of the gateway has a table, and no other key of the root is a section",
+  () => {
+    const lists = ["projects", "providers", "prices", "plugins", "include"];
+    for (const key of keysOf(schema).filter((one) => !lists.includes(one))) {
+      const section = at(schema, key);
+      const keys = section.properties === undefined ? ["value"] : keysOf(section);
+      assertTable(
+        "gateway",
+        key,
+        keys.filter((one) => !(key === "control_plane" && one === "tokens")),
+      );
+    }
+    const nested = Object.entries(at(schema, "telemetry").properties ?? {});
+    assert.deepEqual(
+      nested.map(([key, node]) => [key, keysOf(node)]),
+      [["otlp", ["endpoint", "headers", "content"]]],
     );
-  }
-  const nested = Object.entries(at(schema, "telemetry").properties ?? {});
-  assert.deepEqual(
-    nested.map(([key, node]) => [key, keysOf(node)]),
-    [["otlp", ["endpoint", "headers", "content"]]],
-  );
-});
+  },
+);

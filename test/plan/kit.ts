@@ -1,7 +1,8 @@
 /** Sides of plans in tests: configurations written to folders of their own, judged with the built-in plugins. */
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import type { PluginLoader } from "../../src/config/load.ts";
+import { loadConfig, type PluginLoader } from "../../src/config/load.ts";
+import type { Files } from "../../src/config/read/files.ts";
 import { type JudgeOptions, judge, type PlanChange } from "../../src/plan/plan.ts";
 import type { FindPlugin } from "../../src/plan/prepared-side.ts";
 import type { Side } from "../../src/plan/side.ts";
@@ -10,7 +11,7 @@ import { type Folder, folderOf, PROJECT_UUID, projectOf } from "../config/kit.ts
 
 export const NOW_MS = Date.parse("2026-11-22T12:00:00Z");
 
-const registry = await loadRegistry([]);
+export const registry = await loadRegistry([]);
 const plugins: PluginLoader = async () => registry;
 const findPlugin: FindPlugin = (kind, name) => registry.find(kind, name);
 export const OPTIONS: JudgeOptions = { findPlugin, nowMs: NOW_MS };
@@ -31,12 +32,17 @@ export async function sideOfText(t: TestContext, text: string, name: string): Pr
 }
 
 /** What changes between two projects, whose text is indented by four spaces. */
-export async function judged(t: TestContext, before: string, after: string): Promise<readonly PlanChange[]> {
+export async function judged(
+  t: TestContext,
+  before: string,
+  after: string,
+  options = OPTIONS,
+): Promise<readonly PlanChange[]> {
   const [from, to] = await Promise.all([
     sideOfText(t, projectOf(before), "before"),
     sideOfText(t, projectOf(after), "after"),
   ]);
-  return judge(from, to, OPTIONS);
+  return judge(from, to, options);
 }
 
 /** `P107 support/triage rate_limit_per_minute`. */
@@ -91,3 +97,30 @@ export async function judgedAround(
 
 export const rulesOf = (changes: readonly PlanChange[]): readonly string[] =>
   changes.map(({ rule }) => rule).sort();
+
+/** Loads a configuration that is on no disk; undefined: the checks reject it. */
+export async function sideInMemory(text: string, name: string): Promise<Side | undefined> {
+  const path = `/memory/${name}/gateway.config.yaml`;
+  const bytes = Buffer.from(text);
+  const files: Files = {
+    kind: (at) => (at === path ? "file" : path.startsWith(`${at}/`) || at === "/" ? "folder" : undefined),
+    entries: () => [],
+    read: (at) => (at === path ? bytes : { unreadable: "is not there" }),
+  };
+  const request = {
+    path,
+    files,
+    overlays: [],
+    env: {},
+    secrets: "keep",
+    shows: true,
+    strict: false,
+  } as const;
+  const { shown, config, hash, errors } = await loadConfig(request, plugins);
+  if (shown === undefined || config === undefined) {
+    if (process.env["PLAN_SHOW_REJECTED"])
+      console.error(errors.map(({ message, path }) => `${path}: ${message}`));
+    return undefined;
+  }
+  return { name, hash, revision: null, shown, config };
+}

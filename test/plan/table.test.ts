@@ -1,6 +1,6 @@
 /** What a change of each key means, in both directions: rows of before, after, the rules of the change and of its opposite. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { verifies } from "../spec/verifies.ts";
 import { judgedAround, rulesOf } from "./kit.ts";
 
 type Row = readonly [before: string, after: string, rules: string, reverse: string];
@@ -370,7 +370,7 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
 };
 
 for (const [what, rows] of Object.entries(TABLES)) {
-  test(`changes of ${what} have their rules, in both directions`, async (t) => {
+  verifies("plan.rules.keys", `changes of ${what} have their rules, in both directions`, async (t) => {
     for (const [before, after, rules, reverse] of rows) {
       const text = `${before}\n->\n${after}`;
       assert.equal(rulesOf(await judgedAround(t, before, after)).join(" "), rules, text);

@@ -15,6 +15,7 @@ import { OFFLINE } from "./requirements/offline.ts";
 import { OPERATE } from "./requirements/operate.ts";
 import { PROVIDERS } from "./requirements/providers.ts";
 import { REVIEW } from "./requirements/review.ts";
+import { RULES_OF_PLANS } from "./requirements/rules.ts";
 import { RUNNING } from "./requirements/running.ts";
 import { SESSIONS } from "./requirements/sessions.ts";
 import { STREAM } from "./requirements/stream.ts";
@@ -40,6 +41,7 @@ export const AREAS: readonly Area[] = [
   { title: "Running, reload and records", requirements: RUNNING },
   { title: "Importing", requirements: IMPORTING },
   { title: "Reviewing changes", requirements: REVIEW },
+  { title: "Rules of plans", requirements: RULES_OF_PLANS },
   { title: "Operating", requirements: OPERATE },
   { title: "Offline: tests and explanations", requirements: OFFLINE },
   { title: "Tests of a configuration", requirements: TESTS },
@@ -61,6 +63,7 @@ export const REQUIREMENTS = {
   ...RUNNING,
   ...IMPORTING,
   ...REVIEW,
+  ...RULES_OF_PLANS,
   ...OPERATE,
   ...OFFLINE,
   ...TESTS,
