@@ -10,6 +10,7 @@ import { chooseCores, pinSelf } from "./cores.ts";
 import { benchFile, Lab } from "./lab.ts";
 import type { Bench, Sample } from "./measure.ts";
 import { type Row, type Scenario, table } from "./result.ts";
+import * as tests from "./scenarios/config-tests.ts";
 import * as endpoints from "./scenarios/endpoints.ts";
 import * as json from "./scenarios/json.ts";
 import * as large from "./scenarios/large.ts";
@@ -32,6 +33,7 @@ const scenarios: Record<string, { title: string; run(bench: Bench): Promise<Row[
   state,
   webhooks,
   start,
+  tests,
 };
 
 const usage = `npm run bench -- [${Object.keys(scenarios).join("|")}]... [--rounds N] [--seconds S] [--output text|json] [--no-build]

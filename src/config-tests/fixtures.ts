@@ -14,7 +14,8 @@ export interface UnusableFile {
 export class Fixtures {
   readonly #folder: string;
   readonly #sources: Sources;
-  readonly #written: string[] = [];
+  /** Texts by path: a source is read once, and would be the one before. */
+  readonly #written = new Map<string, string>();
 
   /** `testFile`: absolute. */
   constructor(testFile: string, sources: Sources) {
@@ -24,7 +25,7 @@ export class Fixtures {
 
   /** Files that `write` wrote. */
   get written(): readonly string[] {
-    return this.#written;
+    return [...this.#written.keys()];
   }
 
   path(name: string): string {
@@ -32,6 +33,8 @@ export class Fixtures {
   }
 
   read(name: string): string | UnusableFile {
+    const own = this.#written.get(this.path(name));
+    if (own !== undefined) return own;
     const source = this.#sources.read(this.path(name));
     if (source instanceof Source) return source.text;
     return { unusable: source.unreadable, isMissing: source.unreadable === "does not exist" };
@@ -54,7 +57,7 @@ export class Fixtures {
         isMissing: false,
       };
     }
-    this.#written.push(path);
+    this.#written.set(path, text);
     return undefined;
   }
 }

@@ -111,7 +111,9 @@ function circuitsOf(target: string, names: Names): NonNullable<Given["openCircui
   const slash = target.indexOf("/");
   const credential = slash < 0 ? target : target.slice(0, slash);
   const model = slash < 0 ? undefined : target.slice(slash + 1);
-  return names.projectsWithCredential(credential).map(({ uuid: project }) => ({
+  const projects = names.projectsWithCredential(credential);
+  if (model !== undefined) names.checkModel(projects, credential, model);
+  return projects.map(({ uuid: project }) => ({
     project,
     credential,
     ...(model === undefined ? {} : { model }),

@@ -138,6 +138,18 @@ export class Names {
     throw new UnknownName("open", message, nearestOf(credential, known, "there are no credentials"));
   }
 
+  /** Some endpoint or alias of the projects must use the model with the credential. Throws UnknownName. */
+  checkModel(projects: readonly ProjectConfig[], credential: string, model: string): void {
+    const used = projects.flatMap(({ endpoints, aliases }) =>
+      [...endpoints, ...aliases].flatMap((settings) => [settings, ...settings.failover]),
+    );
+    const known = [...new Set(used.filter((one) => one.credential === credential).map((one) => one.model))];
+    if (known.includes(model)) return;
+    const targets = known.map((one) => `${credential}/${one}`);
+    const message = `nothing uses ${quoted(model)} with credential ${quoted(credential)}`;
+    throw new UnknownName("open", message, nearestOf(`${credential}/${model}`, targets, "nothing uses it"));
+  }
+
   /** The token of a call that may name one: the default if the project has it, else the first with the scope. */
   tokenOf(project: ProjectConfig, named: unknown, scope: TokenScope | undefined): TokenConfig | undefined {
     if (typeof named === "string") return this.token(project, named);

@@ -190,38 +190,37 @@ function checkStepsOrCall(test: PlainMap, spot: Spot, { reporter, tree }: Readin
 export const FACTS = ["project.uuid", "project.id", "project.name", "token"] as const;
 
 /** Each placeholder must be a key of every row, saved by an earlier step, or a fact. */
-function checkPlaceholders(test: PlainMap, spot: Spot, { reporter }: Reading): void {
+function checkPlaceholders(test: PlainMap, spot: Spot, { reporter, tree }: Reading): void {
   if (!hasPlaceholders(test)) return;
   const rows = Array.isArray(test["each"]) ? test["each"].filter(isPlainMap) : [];
   const { each: _, steps, ...own } = test;
-  const known = new Set<string>(FACTS);
-  const [first] = rows;
-  for (const key of Object.keys(first ?? {}))
-    if (rows.every((row) => Object.hasOwn(row, key))) known.add(key);
+  const ofRows = new Set(
+    Object.keys(rows[0] ?? {}).filter((key) => rows.every((row) => Object.hasOwn(row, key))),
+  );
+  const known = new Set<string>([...FACTS, ...ofRows]);
   if (Object.hasOwn(mapIn(test, "given"), "session")) known.add("session");
-  const check = (container: object, parent: Spot): void => {
+  const check = (container: object, parent: Spot | undefined, names: ReadonlySet<string>): void => {
     for (const { text, spot: at } of textsIn(container, parent))
       for (const name of placeholdersIn(text))
-        if (!known.has(name)) reportUnknown(name, at, [...known], reporter);
+        if (!names.has(name)) reportUnknown(name, at, [...names], reporter);
   };
-  for (const [key, value] of Object.entries(own)) {
-    const at = child(test, key, spot);
-    if (typeof value === "string")
-      for (const name of placeholdersIn(value))
-        if (!known.has(name)) reportUnknown(name, at, [...known], reporter);
-    if (typeof value === "object" && value !== null) check(value, at);
-  }
+  const { given = {}, name = "", ...calls } = own;
+  // What is given comes before there is anything but rows.
+  const early = { given, name };
+  tree.derived(early, test);
+  check(early, spot, ofRows);
+  check(calls, spot, known);
   if (!Array.isArray(steps)) return;
   for (const [index, step] of steps.entries()) {
     if (!isPlainMap(step)) continue;
-    check(step, child(steps, index, child(test, "steps", spot)));
-    for (const name of Object.keys(mapIn(step, "save"))) known.add(name);
+    check(step, child(steps, index, child(test, "steps", spot)), known);
+    for (const saved of Object.keys(mapIn(step, "save"))) known.add(saved);
   }
 }
 
 function reportUnknown(name: string, spot: Spot, known: readonly string[], reporter: Reporter): void {
   reporter.report("E0503", spot, `unknown placeholder \`{{${name}}}\``, {
-    help: `known here: ${known.join(", ")}; \`\\{{${name}}}\` stands for the text itself`,
+    help: `${known.length === 0 ? "none is known here" : `known here: ${known.join(", ")}`}; \`\\{{${name}}}\` stands for the text itself`,
   });
 }
 

@@ -94,13 +94,12 @@ function ofProject(
         placeOf,
       }),
     ),
-    ...project.aliases
-      .filter(({ is_active }) => is_active)
-      .flatMap((alias, n) => {
-        const place = { owner: owner("alias", alias.alias), path: [...path, "aliases", n], placeOf };
-        const named = one({ kind: "alias", key: "alias", label: alias.alias }, { ...place, at: alias.at });
-        return [named, ...ofCalls(endpointOf(registry, project, alias), place)];
-      }),
+    ...project.aliases.flatMap((alias, n) => {
+      if (!alias.is_active) return [];
+      const place = { owner: owner("alias", alias.alias), path: [...path, "aliases", n], placeOf };
+      const named = one({ kind: "alias", key: "alias", label: alias.alias }, { ...place, at: alias.at });
+      return [named, ...ofCalls(endpointOf(registry, project, alias), place)];
+    }),
     ...project.proxy_endpoints.flatMap((proxy, n) =>
       windows(proxy, {
         ...{ owner: owner("proxy", proxy.slug), path: [...path, "proxy_endpoints", n], placeOf, at: NOWHERE },

@@ -109,6 +109,32 @@ verifies(
   },
 );
 
+test("what is given holds no placeholders but those of rows, amounts are plain, and circuits are those of targets", async (t) => {
+  const found = await mistakes(
+    t,
+    `tests:
+  - name: "{{token}}"
+    given: { spent_usd: [{ endpoint: summarise, amount: "{{project.id}}" }] }
+    call: { endpoint: summarise, message: hi }
+  - name: b
+    each: [{ amount: 5 }, { amount: many }, { amount: -1 }]
+    given: { spent_usd: [{ endpoint: summarise, amount: "{{amount}}" }] }
+    call: { endpoint: summarise, message: hi }
+`,
+  );
+  assert.deepEqual(found, [
+    "2:11 E0503 unknown placeholder `{{token}}`",
+    "3:57 E0503 unknown placeholder `{{project.id}}`",
+    '6:37 E0105 amount is "many": must be a plain decimal, such as 12 or 0.002',
+    "6:55 E0107 amount is -1: must be from 0 to 9000000",
+  ]);
+  const circuits =
+    "tests:\n  - { name: a, given: { circuits: { open: [openai-main/gpt-5] } }, call: { endpoint: triage, message: hi } }\n";
+  assert.deepEqual(await mistakes(t, circuits), [
+    '2:44 E0502 nothing uses "gpt-5" with credential "openai-main" -> openai-main/gpt-5-mini',
+  ]);
+});
+
 verifies(
   "tests.names",
   "names that the configuration lacks are found with the nearest known one",

@@ -176,7 +176,7 @@ verifies("tests.init", "whatever the endpoints are, all cases that are written p
         assert.ok(report.passed >= Math.max(1, active), "each active endpoint has a case");
       },
     ),
-    { numRuns: 25 },
+    { numRuns: 12 },
   );
 });
 

@@ -1,7 +1,7 @@
 /** `given` of a case. */
 import { choice, flag, integer, list, name, section, text } from "../../config/schema/keywords.ts";
 import { callKeys } from "./call.ts";
-import { duration } from "./forms.ts";
+import { duration, PLACEHOLDER } from "./forms.ts";
 
 export const subject = {
   endpoint: callKeys.endpoint,
@@ -20,7 +20,15 @@ export const givenSchema = section("What was before the first call.", {
         alias: subject.alias,
         project: subject.project,
         token: name("Name or id of a token.", { examples: ["web"] }),
-        amount: { type: ["number", "string"], description: "Amount in USD.", minimum: 0, examples: [199.99] },
+        amount: {
+          type: ["number", "string"],
+          description: "Amount in USD.",
+          minimum: 0,
+          maximum: 9_000_000,
+          pattern: `^(?:[0-9]{1,6}(?:\\.[0-9]+)?|${PLACEHOLDER})$`,
+          patternErrorMessage: "must be a plain decimal, such as 12 or 0.002",
+          examples: [199.99],
+        },
       },
       { required: ["amount"] },
     ),
