@@ -98,7 +98,7 @@ function gitDirectory(path: string): string | undefined {
 function identityOf(path: string): string | undefined {
   try {
     const stat = lstatSync(path, { throwIfNoEntry: false, bigint: true });
-    return stat === undefined ? undefined : `${stat.ino}/${stat.mtimeNs}`;
+    return stat === undefined ? undefined : `${stat.ino}/${stat.size}/${stat.mtimeNs}`;
   } catch {
     return undefined;
   }
@@ -141,6 +141,21 @@ export async function revisionOf(
     return changed === "" ? head : `${head}-dirty`;
   } catch {
     return stated;
+  }
+}
+
+/** Another text whenever HEAD has become another one; undefined outside a work tree. `path`: as above. */
+export function headStamp(path: string): string | undefined {
+  try {
+    const folder = statSync(path).isDirectory() ? path : dirname(path);
+    for (let at = resolve(folder); ; at = dirname(at)) {
+      const directory = gitDirectory(join(at, ".git"));
+      if (directory !== undefined)
+        return identityOf(join(directory, "logs", "HEAD")) ?? identityOf(join(directory, "HEAD"));
+      if (dirname(at) === at) return undefined;
+    }
+  } catch {
+    return undefined; // The configuration is gone: the next load says so.
   }
 }
 

@@ -9,6 +9,7 @@ import type { Diagnostic } from "../config/report/diagnostic.ts";
 import type { Timer } from "../plugin/host.ts";
 import type { ReviewedChange } from "../surfaces/shared-routes.ts";
 import { ConfigError, demoDiagnostic, loadDiagnostic } from "./config-error.ts";
+import { headStamp, revisionOf } from "./git.ts";
 import { keepLastValid } from "./last-valid.ts";
 import { type LiveConfig, StoppedError } from "./live-config.ts";
 import type { Loaded } from "./load.ts";
@@ -92,6 +93,10 @@ export class Reloader {
   #retry: Timer | undefined;
   /** Of the reload that is under way. */
   #reviewed: ReviewedChange | undefined;
+  /** Whether the files that were loaded last are the configuration in use, so that git's HEAD is its revision. */
+  #isCurrent = false;
+  /** Of git's HEAD when the revision was looked up last. */
+  #headStamp: string | undefined;
   /** Copies are made one after the other. */
   #keeping: Promise<void> = Promise.resolve();
   #failures = 0;
@@ -105,6 +110,7 @@ export class Reloader {
       this.#watch = new ConfigWatch({
         clock,
         changed: async () => void (await this.reload()),
+        unchanged: () => this.#followHead(),
         failed: (thrown) => this.#options.platform.log.error({ err: thrown }, WATCH_FAILED),
       });
     }
@@ -246,9 +252,41 @@ export class Reloader {
     return outcome;
   }
 
+  /**
+   * A commit of what is in use changes no file, and a pull moves HEAD after the files: the revision is looked up again when
+   * HEAD has become another one. With the reloads, so that none of them is under way.
+   */
+  #followHead(): void {
+    const { request, platform } = this.#options;
+    const stamp = headStamp(request().path);
+    if (stamp === this.#headStamp) return;
+    this.#headStamp = stamp;
+    this.#running = this.#running
+      .then(() => this.#reviseFrom(request()))
+      .catch((thrown: unknown) => platform.log.error({ err: thrown }, WATCH_FAILED));
+  }
+
+  async #reviseFrom({ path, env }: LoadRequest): Promise<void> {
+    if (!this.#isCurrent || this.#closed) return;
+    const revision = await revisionOf(path, env);
+    const { hash, revision: before } = this.#inUse;
+    if (revision === before || this.#closed) return;
+    const { live, platform } = this.#options;
+    live.revise(revision);
+    const at = Date.parse(this.last.at);
+    platform.metrics.reloaded({ ok: true, at, hash, revision, generation: this.#generation });
+    platform.log.info(
+      { generation: this.#generation, hash, revision },
+      "the configuration has another revision",
+    );
+  }
+
   #noteSuccess(hash: string): void {
     const { metrics, clock } = this.#options.platform;
     this.#failures = 0;
+    this.#isCurrent = true;
+    // Looked up once more by the first poll: HEAD may have moved since the load asked for it.
+    this.#headStamp = undefined;
     this.last = { at: this.#now(), ok: true, errors: [] };
     const { revision } = this.#inUse;
     metrics.reloaded({ ok: true, at: clock.nowMs(), hash, revision, generation: this.#generation });
@@ -262,6 +300,7 @@ export class Reloader {
       ({ code, file, line, column, message }) => `${code} ${file}:${line}:${column} ${message}`,
     );
     const isKnown = !this.last.ok && this.last.errors.join("\n") === shown.join("\n");
+    this.#isCurrent = false;
     this.last = { at: this.#now(), ok: false, errors: shown };
     this.findings = { ...this.findings, errors, warnings };
     metrics.reloaded({ ok: false, at: clock.nowMs(), hash: "", revision: "", generation });
@@ -282,6 +321,7 @@ export class Reloader {
   /** Changes nothing, so it is not the latest reload either. */
   #conflict(conflict: ReloadConflict): ReloadOutcome {
     const { side, found } = conflict;
+    if (side === "new") this.#isCurrent = false;
     this.#options.platform.log.warn(
       { side, ...found, generation: this.#generation },
       `reload refused: the ${side} configuration is not the one that was reviewed`,

@@ -16,6 +16,8 @@ export interface WatchOptions {
   readonly clock: Clock;
   /** Something may have changed. Runs one at a time; changes meanwhile bring one more run. */
   readonly changed: () => Promise<void>;
+  /** It has looked and found nothing changed. */
+  readonly unchanged?: () => void;
   /** Told of an error while it looked; the next event or poll looks again. */
   readonly failed?: (thrown: unknown) => void;
   /** How long a burst must be quiet before it counts as over. Default 100 ms. */
@@ -45,7 +47,14 @@ export class ConfigWatch {
   #closed = false;
 
   constructor(options: WatchOptions) {
-    this.#options = { settleMs: 100, settleMaxMs: 1000, pollMs: 2000, failed: () => undefined, ...options };
+    this.#options = {
+      settleMs: 100,
+      settleMaxMs: 1000,
+      pollMs: 2000,
+      failed: () => undefined,
+      unchanged: () => undefined,
+      ...options,
+    };
   }
 
   /**
@@ -142,15 +151,19 @@ export class ConfigWatch {
     }
     this.#busy = true;
     let byStamps = polled;
+    let hasChanged = false;
     try {
       do {
         this.#again = false;
+        hasChanged = false;
         const now = await this.#presentFingerprint(byStamps);
         byStamps = false;
         if (this.#closed || now === this.#fingerprint) continue;
         this.#fingerprint = now;
+        hasChanged = true;
         await this.#options.changed();
       } while (this.#again && !this.#closed);
+      if (!hasChanged && !this.#closed) this.#options.unchanged();
     } finally {
       this.#busy = false;
     }

@@ -1,5 +1,7 @@
 /** `sluice status` and `sluice reload` against a running gateway. */
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,6 +15,7 @@ import { visibleWidth } from "../../src/cli/terminal.ts";
 import { assertAnswered, assertRefused, at } from "../spec/kit/client.ts";
 import { type ConfigParts, hashOf, TOKENS } from "../spec/kit/config.ts";
 import { type Harness, type StartOptions, startGateway } from "../spec/kit/gateway.ts";
+import { PROGRAM } from "../spec/kit/process.ts";
 import { verifies } from "../spec/verifies.ts";
 import { type Ran, run } from "./kit.ts";
 
@@ -240,6 +243,21 @@ verifies(
     assert.match(stripVTControlCharacters(left), /Status: ready, nothing needs attention\.\n$/);
   },
 );
+
+verifies("status.watch", "the program ends with 0 on SIGINT while it watches", async (t) => {
+  const g = await startGateway(t, operated());
+  const args = [...PROGRAM, "status", "--watch", "--url", g.admin.origin];
+  const child = spawn(process.execPath, args, { cwd: g.folder, env: { ...process.env, ...ENV } });
+  t.after(() => child.kill("SIGKILL"));
+  let printed = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    printed += text;
+    if (printed.endsWith("\n")) child.kill("SIGINT");
+  });
+  const [code] = await once(child, "exit");
+  assert.equal(code, 0);
+  assert.match(printed, /^\S+ ready generation=1 /);
+});
 
 verifies("status.watch", "a gateway that restarts is waited for; a wrong token is not", async (t) => {
   const g = await startGateway(t, operated());

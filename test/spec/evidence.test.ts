@@ -139,6 +139,49 @@ verifies(
   },
 );
 
+verifies(
+  "evidence.revision.commit",
+  "a commit of what is in use gives it another revision, and one of what was rejected does not",
+  async (t) => {
+    const g = await startGateway(t, { endpoint: echoEntry({}), watch: true });
+    const git = (...args: string[]): string =>
+      execFileSync("git", ["-C", g.folder, "-c", "user.name=t", "-c", "user.email=t@example.org", ...args], {
+        encoding: "utf8",
+      }).trim();
+    const ready = async (field: string): Promise<unknown> =>
+      at((await g.admin.send("/readyz", { method: "GET" })).json, field);
+    /** The files are looked at once; a load that takes longer by the clock would count as stuck. */
+    const looked = (what: string, holds: () => Promise<boolean>): Promise<void> => {
+      g.clock.advance(2_000);
+      return until(holds, what);
+    };
+    const revised = (to: string): Promise<void> =>
+      looked(`the revision is ${to}`, async () => (await ready("revision")) === to);
+    assert.equal(await ready("revision"), "");
+    git("init", "-q");
+    git("add", ".");
+    git("commit", "-q", "-m", "first");
+    await revised(git("rev-parse", "HEAD"));
+    g.rewrite({ endpoint: echoEntry({ description: "Edited." }) });
+    await revised(`${git("rev-parse", "HEAD")}-dirty`);
+    git("commit", "-qam", "second");
+    const second = git("rev-parse", "HEAD");
+    await revised(second);
+    assertAnswered(await g.call({ message: "hi" }));
+    assert.equal(at(await lineOf(g, 1), "revision"), second);
+    const { text } = await g.admin.send("/metrics", { method: "GET" });
+    assert.ok(text.includes(`revision="${second}"`));
+
+    g.rewrite({ endpoint: echoEntry({ temperatur: 1 }) });
+    await looked("it is rejected", async () => at(await ready("last_reload"), "ok") === false);
+    git("commit", "-qam", "broken");
+    g.clock.advance(2_000);
+    // Begins after the revision would have been looked up.
+    await g.gateway.reload();
+    assert.equal(await ready("revision"), second);
+  },
+);
+
 test("the revision is git's, says when files differ, and is the stated one outside a work tree", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "sluice-revision-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));

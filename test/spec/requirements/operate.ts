@@ -59,4 +59,6 @@ export const OPERATE = {
   "doctor.clock": "A clock behind the configuration's files, or apart from the servers', is told.",
   "doctor.network":
     "With `--network` each address is resolved and connected to as the gateway would, and no credential is sent.",
+  "evidence.revision.commit":
+    "A commit that moves HEAD over files in use changes their revision, without a reload; a rejected configuration's does not.",
 } as const;
