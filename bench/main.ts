@@ -16,6 +16,7 @@ import * as json from "./scenarios/json.ts";
 import * as large from "./scenarios/large.ts";
 import * as latency from "./scenarios/latency.ts";
 import * as memory from "./scenarios/memory.ts";
+import * as plan from "./scenarios/plan.ts";
 import * as proxy from "./scenarios/proxy.ts";
 import * as start from "./scenarios/start.ts";
 import * as state from "./scenarios/state.ts";
@@ -34,6 +35,7 @@ const scenarios: Record<string, { title: string; run(bench: Bench): Promise<Row[
   webhooks,
   start,
   tests,
+  plan,
 };
 
 const usage = `npm run bench -- [${Object.keys(scenarios).join("|")}]... [--rounds N] [--seconds S] [--output text|json] [--no-build]

@@ -130,12 +130,20 @@ const REFERENCE = /\$\{(?:env|file):[^}\n]*\}?/g;
 const USER = /(\/\/)([^\s/@]+)@/g;
 const SCHEME = /^(?:Bearer|Basic|Token) $/i;
 
-/** `Bearer ${env:KEY}` stays; anything else that is written beside a reference in a secret may be part of it. */
+/** `Bearer ${env:KEY}` stays; anything else that is written in a secret, such as a default, may be part of it. */
 function withoutWritten(text: string): string {
+  const references = (text.match(REFERENCE) ?? []).map(withoutDefault);
   const rest = text.replace(REFERENCE, "");
-  return rest === "" || SCHEME.test(rest)
-    ? text
-    : `${(text.match(REFERENCE) ?? []).join("")} ${masked(rest)}`;
+  if (rest === "" || SCHEME.test(rest)) return rest + references.join("");
+  return `${references.join("")} ${masked(rest)}`;
+}
+
+/** `${env:KEY:-default}`: the default may be a secret as well. */
+function withoutDefault(reference: string): string {
+  const at = reference.indexOf(":-");
+  const end = reference.endsWith("}") ? reference.length - 1 : reference.length;
+  if (!reference.startsWith("${env:") || at < 0 || at + 2 >= end) return reference;
+  return `${reference.slice(0, at + 2)}${masked(reference.slice(at + 2, end))}${reference.slice(end)}`;
 }
 
 function shownText(text: string, isSecret: boolean): string {

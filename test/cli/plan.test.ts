@@ -84,6 +84,10 @@ verifies(
     const unlimited = GUARDED.replace("        rate_limit_per_minute: 60\n", "");
     const onMap = unlimited.replace("- name: Triage", `- name: Triage ${ACCEPT}`);
     assert.deepEqual(await acceptedBy(t, onMap), [["P202", "load tested"]]);
+    const unguarded = GUARDED.replace("          - use: prompt_injection\n", "");
+    const onGuardrails = unguarded.replace("guardrails:", `guardrails: ${ACCEPT.replace("P202", "P201")}`);
+    assert.deepEqual(await acceptedBy(t, onGuardrails), [["P201", "load tested"]]);
+    assert.deepEqual(await acceptedBy(t, unguarded), [["P201", null]]);
     const gone = GUARDED.slice(0, GUARDED.indexOf("      - name: Summarise"));
     const onList = gone.replace("endpoints:", `endpoints: ${ACCEPT.replace("P202", "P101")}`);
     assert.deepEqual(await acceptedBy(t, onList), [["P101", "load tested"]]);

@@ -1,6 +1,7 @@
 /** A plan on a terminal: grouped by project and object, with risks in words and colors, and one line that says it all. */
 import {
   type DocumentChange,
+  objectName,
   type Plan,
   type PlanDocument,
   summaryLine,
@@ -26,6 +27,8 @@ const MARGIN = 20;
 /** From here on places have a column of their own. */
 const WIDE_COLUMNS = 120;
 const PLACE_COLUMNS_MAX = 44;
+/** Places further away from what they belong to are hard to follow. */
+const MESSAGE_COLUMNS_MAX = 96;
 const LINES_MAX = 8;
 
 export function planText(plan: Plan, options: TextOptions): string {
@@ -89,7 +92,10 @@ function layoutOf(changes: readonly DocumentChange[], columns: number): Layout {
   const places = Math.max(0, ...changes.map((change) => visibleWidth(placeText(change))));
   const isWide = columns >= WIDE_COLUMNS && places <= PLACE_COLUMNS_MAX;
   const longest = Math.max(0, ...changes.map((change) => visibleWidth(messageOf(change))));
-  return { isWide, room: isWide ? Math.min(longest, columns - MARGIN - 2 - places) : columns - MARGIN };
+  return {
+    isWide,
+    room: isWide ? Math.min(longest, MESSAGE_COLUMNS_MAX, columns - MARGIN - 2 - places) : columns - MARGIN,
+  };
 }
 
 function changeText(change: DocumentChange, options: TextOptions & Layout): string {
@@ -101,7 +107,9 @@ function changeText(change: DocumentChange, options: TextOptions & Layout): stri
   const message = messageOf(change);
   const [first = "", ...more] = wrap(isWide ? message : `${message} ${place}`, room).split("\n");
   const lines = [isWide ? `${head}${padEnd(first, room)}  ${place}` : head + first, ...more.map(indented)];
-  const reach = reachText(change);
+  // Those of its own project by their names alone, as in the headings.
+  const { project } = change.object;
+  const reach = reachText(change, (one) => (one.project === project ? one.name : objectName(one)));
   if (reach !== undefined) lines.push(...below(`reaches ${printable(reach)}`, room, style.dim));
   if (accepted !== null) {
     const until = accepted.until === null ? "" : ` until ${accepted.until}`;

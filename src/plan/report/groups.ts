@@ -57,14 +57,17 @@ export function objectTitle({ kind, name }: ObjectRef): string {
 
 const NAMED_MAX = 4;
 
-/** `support/a, support/b and 3 more`; undefined: nothing else. */
-export function reachText({ reaches, object }: DocumentChange): string | undefined {
+/** `support/a, support/b and 3 more`; undefined: nothing else. `nameOf`: as they are called where that is shown. */
+export function reachText(
+  { reaches, object }: DocumentChange,
+  nameOf: (object: ObjectRef) => string = objectName,
+): string | undefined {
   if (
     reaches.length === 0 ||
     (reaches.length === 1 && objectName(reaches[0] ?? object) === objectName(object))
   )
     return undefined;
-  const names = reaches.slice(0, NAMED_MAX).map(objectName);
+  const names = reaches.slice(0, NAMED_MAX).map(nameOf);
   const more = reaches.length - names.length;
   return more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ");
 }

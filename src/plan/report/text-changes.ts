@@ -58,8 +58,11 @@ function shortened(pieces: readonly DiffPiece[]): readonly DiffPiece[] {
     const { kind, text } = piece;
     const [isFirst, isLast] = [index === 0, index === pieces.length - 1];
     if (kind !== "same" || text.length <= 2 * CONTEXT_CHARACTERS) return piece;
-    const [head, tail] = [text.slice(0, CONTEXT_CHARACTERS), text.slice(-CONTEXT_CHARACTERS)];
+    // Whole words, where there are any.
+    const [start, end] = [text.slice(0, CONTEXT_CHARACTERS), text.slice(-CONTEXT_CHARACTERS)];
+    const head = start.slice(0, start.lastIndexOf(" ") + 1 || start.length);
+    const tail = end.slice(Math.max(0, end.indexOf(" ")));
     if (isFirst) return { kind, text: `…${tail}` };
-    return { kind, text: isLast ? `${head}…` : `${head} … ${tail}` };
+    return { kind, text: isLast ? `${head}…` : `${head.trimEnd()} … ${tail.trimStart()}` };
   });
 }

@@ -35,6 +35,8 @@ export const REVIEW = {
   "admin.config":
     "`GET /admin/v1/config` has the configuration in use with the place of each value, without overrides and secrets.",
   "admin.usage": "`GET /admin/v1/usage` has calls and tokens of 30 days, spend of the month, and overrides.",
+  "review.secrets":
+    "No secret of the environment, of files, of URLs or of headers is printed by `plan` and `render`, in any format.",
   "render.merged":
     "`sluice render` prints the configuration with includes, overlays and defaults merged, and references as written.",
   "render.again": "What `sluice render` prints as YAML loads again as an equal configuration.",
