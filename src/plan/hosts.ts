@@ -115,7 +115,7 @@ export function hostIn(url: JsonValue | undefined): string | undefined {
   if (typeof url !== "string" || url === "") return undefined;
   // A reference may hold slashes of its own: `${file:./host}`.
   const references: string[] = [];
-  const text = url.replace(/\$\{(?:env|file):[^}\n]*\}/g, (reference) => {
+  const text = url.replace(/\$\{(?:env|file):[^}\n]*\}?/g, (reference) => {
     references.push(reference);
     return `\u0000${references.length - 1}\u0000`;
   });

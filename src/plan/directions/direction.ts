@@ -40,7 +40,7 @@ export function reversed(compare: Compare): Compare {
   return (before, after) => opposite(compare(before, after));
 }
 
-const REFERENCE = /\$\{(?:env|file):[^}\n]*\}/;
+const REFERENCE = /\$\{(?:env|file):[^}\n]*\}?/;
 
 /** Whether a value, or anything in it, is known only where the gateway runs. */
 export function holdsReference(value: Value): boolean {
