@@ -72,8 +72,8 @@ const ABOUT: Readonly<Record<string, string>> = {
 
 function deadParagraph(label: string, dead: readonly string[]): string {
   const keys = dead.map((key) => `\`${key}\``).join(", ");
-  return `These keys stand in public files and have no effect in ${label}, wherever they stand: ${keys}. So has every key that is
-not in the table.`;
+  return `These keys are common in public files and have no effect in ${label}, in any section: ${keys}. Keys that are not in the
+table have no effect either.`;
 }
 
 function mappingRow({ keys, level, or = [], target, message }: MappingRow): string {

@@ -45,13 +45,13 @@ const PROVIDERS: readonly MappingRow[] = [
     level: "exact",
     or: ["manual", "unsupported"],
     target: "projects[].credentials[].api_key",
-    message: "A reference stays one; a key that stands in the file becomes one.",
+    message: "References are kept; a hard-coded key becomes a reference.",
   }),
   row(`${KEY}.value.env_var ${KEY}.value.value ${KEY}.value.from_env ${KEY}.value.ref ${KEY}.value.type`, {
     level: "exact",
     or: ["manual"],
     target: "projects[].credentials[].api_key",
-    message: "A reference stays one.",
+    message: "References are kept.",
   }),
   row(below(KEY, "models"), {
     level: "exact",
@@ -190,7 +190,7 @@ const PROVIDERS: readonly MappingRow[] = [
   ),
   unsupported(
     "providers.*.concurrency_and_buffer_size",
-    "Sluice queues no calls and limits none at the same time; `providers.<key>.max_connections` answers 503 beyond it.",
+    "Sluice does not queue calls; above `providers.<key>.max_connections` they get 503 or go to the next target.",
   ),
   row("providers.*.proxy_config.type", {
     level: "exact",
@@ -237,7 +237,7 @@ const PROVIDERS: readonly MappingRow[] = [
 
 const CLIENT: readonly MappingRow[] = [
   exact("client.drop_excess_requests", null, "Calls never wait in a queue."),
-  exact("client.initial_pool_size", null, "There are no pools to size."),
+  exact("client.initial_pool_size", null, "Sluice has no such pool."),
   exact("client.disable_db_pings_in_health client.hide_deleted_virtual_keys_in_filters", null, NO_DATABASE),
   unsupported("client.prometheus_labels", "Labels of metrics are fixed, see docs/metrics.md."),
   unsupported(
@@ -256,7 +256,7 @@ const CLIENT: readonly MappingRow[] = [
     target: "log.content",
     message: "Texts are not logged unless `log.content` says so.",
   }),
-  exact("client.log_retention_days", "log", "Log lines go to stdout: whoever collects them keeps them."),
+  exact("client.log_retention_days", "log", "Log lines go to stdout; retention is up to the log collector."),
   row("client.max_request_body_size_mb", {
     level: "exact",
     target: "server.max_body_bytes",
@@ -487,7 +487,7 @@ const OTHERS: readonly MappingRow[] = [
   manual(
     "config_store config_store.enabled",
     "projects[]",
-    "What was added in the user interface is in the database, not in this file.",
+    "Objects created in the user interface are in the database, not in this file.",
   ),
   exact("config_store.type config_store.config", "state", NO_DATABASE),
   exact("logs_store", "log", "Every call is a JSON line on stdout."),

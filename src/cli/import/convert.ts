@@ -84,7 +84,7 @@ export function convert(product: Product, file: string, text: string): Imported 
     findings.add(node, {
       level: "no effect",
       target: null,
-      message: "The key stands again below: only the last one counts.",
+      message: "The key is defined again below, and only the last definition counts.",
     });
   }
   run({ root: source.root, draft, findings, secrets }, fileName);

@@ -38,7 +38,7 @@ export interface DraftAlias {
 
 export interface DraftGuardrail {
   readonly settings: Readonly<Record<string, unknown>>;
-  /** Written above it where it stands first. */
+  /** Written above its first use. */
   readonly notes: Notes;
 }
 
@@ -73,10 +73,17 @@ export interface DraftProxyEndpoint {
   readonly notes: Notes;
 }
 
-/** A model name of the source that no alias stands for. */
+/** A model name of the source without an alias. */
 export interface LeftOut {
   readonly model: string;
   readonly reason: string;
+  readonly notes: Notes;
+}
+
+/** An object of the configuration, and the lines of the source that it comes from. */
+interface Anchor {
+  readonly first: number;
+  readonly last: number;
   readonly notes: Notes;
 }
 
@@ -108,9 +115,9 @@ export class Draft {
   /** For the whole file: what precedes everything. */
   readonly header: Notes = [];
   readonly #sections = new Map<string, Notes>();
-  /** Values that the tests give to variables that stand for more than a secret. */
+  /** Values that the tests give to variables that are parts of addresses. */
   readonly testEnv = new Map<string, string>();
-  readonly #anchors: { readonly first: number; readonly last: number; readonly notes: Notes }[] = [];
+  readonly #anchors: Anchor[] = [];
   readonly #variables = new Map<string, string>();
   readonly #made = new Map<string, DraftCredential>();
   readonly #secrets: Secrets;
@@ -127,15 +134,23 @@ export class Draft {
 
   /** Gives every comment of the source to the smallest object around it, or to the file. */
   placeComments({ comments }: Source): void {
+    if (comments.length === 0) return;
+    const nearest = this.#nearestByLine();
     for (const comment of comments) {
-      const { attachedTo } = comment;
-      const around = this.#anchors.filter(({ first, last }) => first <= attachedTo && attachedTo <= last);
-      const size = ({ first, last }: (typeof around)[number]) => last - first;
-      const [nearest] = around.sort((a, b) => size(a) - size(b));
-      (nearest?.notes ?? this.header).push(this.#secrets.scrubComment(commentText(comment)));
+      const notes = nearest.get(comment.attachedTo) ?? this.header;
+      notes.push(this.#secrets.scrubComment(commentText(comment)));
     }
     const sinks = [this.header, ...this.#anchors.map((anchor) => anchor.notes)];
     for (const notes of sinks) trimBlank(notes);
+  }
+
+  /** For each line the smallest object around it: larger ones come first and are covered by those inside them. */
+  #nearestByLine(): ReadonlyMap<number, Notes> {
+    const size = ({ first, last }: Anchor) => last - first;
+    const lines = new Map<number, Notes>();
+    for (const anchor of this.#anchors.toReversed().sort((a, b) => size(b) - size(a)))
+      for (let line = anchor.first; line <= anchor.last; line++) lines.set(line, anchor.notes);
+    return lines;
   }
 
   /** Comments for a section of the configuration, such as `server`. */
@@ -204,20 +219,20 @@ export class Draft {
     if (node === undefined || text === undefined) return undefined;
     const value = secretValue(text);
     if (value.kind === "reference") {
-      findings.add(node, { level: "exact", message: `Read from ${value.name}, as before.` });
+      findings.add(node, { level: "exact", message: `Read from ${value.name}, as in the source.` });
       return envReference(value.name);
     }
     if (value.kind === "dummy") {
       findings.add(node, {
         level: "exact",
-        message: "A placeholder and no secret; the server asks for none.",
+        message: "A placeholder for a server without authentication.",
       });
       return envReference(name, value.text);
     }
     const variable = this.variableFor(text, name);
     findings.add(node, {
       level: "manual",
-      message: `A secret stands in the file. Set ${variable} to it, and replace it at its issuer if the file was ever shared.`,
+      message: `The secret is hard-coded. Set ${variable} to it; rotate it if the file was ever shared.`,
     });
     return envReference(variable);
   }
@@ -239,7 +254,7 @@ export class Draft {
       findings.add(node, { level: "manual", message });
       return envReference(variable);
     }
-    const message = `Left out of the address, since Sluice sends none: ${clean.removed}.`;
+    const message = `Left out of the address, since Sluice does not send it: ${clean.removed}.`;
     findings.add(node, { level: "manual", message });
     return clean.url;
   }

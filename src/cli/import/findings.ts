@@ -31,7 +31,7 @@ export class Findings {
   readonly #mapping: Mapping;
   readonly #scrub: (text: string) => string;
   readonly #patternOf: (node: SourceNode) => string;
-  /** By node and not by path: a key may stand twice. */
+  /** By node and not by path: a key may be defined twice. */
   readonly #found = new Map<SourceNode, Finding>();
   /** Paths above a finding. */
   readonly #touched = new Set<string>();

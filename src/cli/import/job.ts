@@ -46,7 +46,7 @@ export function credentialFor({ draft, findings }: Job, upstream: Upstream, acce
   return draft.credential(wanted, name, [...hints, hostHint(access.baseUrl), variableHint(apiKey, name)]);
 }
 
-/** A server of one's own that is asked as OpenAI is. */
+/** A self-hosted server that speaks OpenAI's format. */
 export function isOwnServer(upstream: Upstream, baseUrl: string | undefined): boolean {
   if (baseUrl === undefined) return false;
   return upstream.name === "openai" && !/^https:\/\/[\w.-]*api\.openai\.com(?:\/|$)/.test(baseUrl);

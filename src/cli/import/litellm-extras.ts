@@ -44,7 +44,7 @@ const COUNTERPARTS: readonly Counterpart[] = [
     form: /^(?:presidio|pii|zscaler_ai_guard)$/,
     made: { use: "pii", mode: "mask" },
     message:
-      "Guardrail `pii` masks e-mail addresses, phone, card and social security numbers, IBANs and IP addresses; it asks no service.",
+      "Guardrail `pii` masks e-mail addresses, phone, card and social security numbers, IBANs and IP addresses; it needs no external service.",
   },
   {
     form: /^(?:hide-secrets|hide_secrets)$/,
@@ -55,7 +55,7 @@ const COUNTERPARTS: readonly Counterpart[] = [
     form: /^(?:lakera|lakera_v2|lakera_prompt_injection|prompt_injection|pangea|prompt_security|azure\/prompt_shield)$/,
     made: { use: "prompt_injection" },
     message:
-      "Guardrail `prompt_injection` runs in the gateway and asks no service: compare its verdicts on your own texts (`shadow: true`).",
+      "Guardrail `prompt_injection` runs in the gateway without an external service: compare its verdicts on your texts first (`shadow: true`).",
   },
 ];
 
@@ -93,7 +93,7 @@ function guardrail(job: Job, entry: SourceNode): void {
     findings.add(params?.get(key), {
       level: "exact",
       target: null,
-      message: "Sluice's guardrail asks no service.",
+      message: "Sluice's guardrail needs no external service.",
     });
   if (isOn) {
     addEverywhere(job, entry, made);
@@ -177,7 +177,7 @@ function headerValue(job: Job, node: SourceNode, name: string): string | undefin
     return text;
   }
   const variable = draft.variableFor(text, name.toUpperCase().replace(/[^A-Z0-9]+/g, "_"));
-  findings.add(node, { level: "manual", message: `The value stands in the file. Set ${variable} to it.` });
+  findings.add(node, { level: "manual", message: `The value is hard-coded. Set ${variable} to it.` });
   return envReference(variable);
 }
 

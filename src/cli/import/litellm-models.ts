@@ -112,7 +112,7 @@ function rateLimit({ findings }: Job, alias: DraftAlias, group: readonly Deploym
   const given = nodes.filter((node) => node?.number !== undefined);
   if (given.length === 0) return;
   if (given.length < group.length) {
-    const message = "Other deployments of this name have no limit, so the name has none.";
+    const message = "Other deployments of this name are unlimited, so the alias is unlimited too.";
     for (const node of given) findings.add(node, { level: "unsupported", target: null, message });
     return;
   }
@@ -151,7 +151,7 @@ function deploymentsOf(
   const named = credentials.get(params?.get("litellm_credential_name")?.text ?? "");
   const found = resolveModel(text, params);
   if (found?.upstream.provider == null) {
-    const message = found?.upstream.message ?? "LiteLLM itself finds no provider for this model.";
+    const message = found?.upstream.message ?? "LiteLLM cannot resolve a provider for this model.";
     findings.add(params?.get("model"), { level: "unsupported", target: null, message });
     leaveOut(job, entry, found === undefined ? message : `${found.upstream.label} needs a provider plugin`);
     return [];
@@ -166,14 +166,14 @@ interface Placing extends ResolvedModel {
   readonly named: NamedCredential | undefined;
 }
 
-/** One deployment, or as many as a wildcard stands for. */
+/** One deployment, or one for each model that a wildcard matches. */
 function placed(job: Job, placing: Placing): readonly Deployment[] {
   const { entry, name, params, upstream, model } = placing;
   const { findings } = job;
   const names = expanded(placing);
   if (names.length === 0) {
     const message =
-      "Aliases have no wildcards, and the names that clients send are not in the file: add an alias for each.";
+      "Aliases have no wildcards, and the file does not list the names that clients send: add an alias for each.";
     findings.add(entry.get("model_name"), { level: "manual", message });
     leaveOut(job, entry, "a wildcard whose names are not in the file", "manual");
     return [];
@@ -181,7 +181,7 @@ function placed(job: Job, placing: Placing): readonly Deployment[] {
   const credential = access(job, placing);
   if (credential === undefined) return [];
   if (names.length > 1 || name.includes("*") || model.includes("*")) {
-    const message = `Aliases have no wildcards: ${names.length} aliases for the models of ${upstream.label} that Sluice knows. Remove those that nobody uses, and add those that are missing.`;
+    const message = `Aliases have no wildcards: ${names.length} aliases for the models of ${upstream.label} that Sluice knows. Remove unused ones and add missing ones.`;
     findings.add(entry.get("model_name"), { level: "manual", message });
   } else {
     findings.note(entry.get("model_name"));
@@ -366,7 +366,7 @@ function leaveOut(
     if (findings.has(node) || node.path.endsWith(".litellm_params") || node.path.endsWith(".model_info"))
       continue;
     const isKey = node.path.endsWith(".api_key") && secretValue(node.text ?? "").kind === "literal";
-    const message = isKey ? `${LEFT_OUT} Its secret stands in the file.` : LEFT_OUT;
+    const message = isKey ? `${LEFT_OUT} Its secret is hard-coded.` : LEFT_OUT;
     findings.add(node, { level: isKey ? "manual" : level, target: null, message });
   }
 }

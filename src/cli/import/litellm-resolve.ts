@@ -1,4 +1,4 @@
-/** How LiteLLM reads the name of a model: its provider by prefix or by name, and what its wildcards stand for. */
+/** How LiteLLM reads the name of a model: its provider by prefix or by name, and the models that its wildcards match. */
 import { knownModels, starMatch } from "./job.ts";
 import type { SourceNode } from "./source.ts";
 import { findUpstream, type Upstream } from "./upstreams.ts";
@@ -36,7 +36,7 @@ export function resolveModel(text: string, params: SourceNode | undefined): Reso
   return { upstream: openai, model: text, isGuess: true };
 }
 
-/** The names that a wildcard stands for, with their models; the name itself where it is none. */
+/** The names that a wildcard matches, with their models; without a wildcard the name itself. */
 export function expanded({
   name,
   model,

@@ -316,7 +316,7 @@ function callbacks({ root, findings }: Job): void {
         message: "Guardrail `keyword_blocklist`.",
       });
     } else if (name.includes(".")) {
-      const message = "Code of your own: write a stage plugin (`sluice init plugin NAME --kind stage`).";
+      const message = "Custom code: write a stage plugin (`sluice init plugin NAME --kind stage`).";
       findings.add(node, { level: "manual", target: "plugins[]", message });
     } else findings.note(node);
   }

@@ -29,7 +29,7 @@ const general = section("general_settings");
 const NO_CACHE = "Sluice has no cache of answers; prompt caches of the providers work as they are.";
 const NO_RETRY =
   "Sluice does not repeat a call to the same target: the next failover entry is asked at once.";
-const NO_DATABASE = "Sluice has no database: limits, spend and sessions are in `state`.";
+const NO_DATABASE = "Not needed: Sluice has no database; limits, spend and sessions are in `state`.";
 const OTLP = "Sluice sends traces by OTLP: set `telemetry.otlp.endpoint`.";
 const KEYS_IN_GIT = "Tokens are made with `sluice token new` and their hashes kept in git.";
 const METADATA = "Describes the model for LiteLLM; Sluice reads it nowhere.";
@@ -72,7 +72,7 @@ const MODELS: readonly MappingRow[] = [
     say(
       "exact",
       "projects[].credentials[].api_key",
-      "A reference stays one; a key that stands in the file becomes one.",
+      "References are kept; a hard-coded key becomes a reference.",
       "manual",
       "unsupported",
     ),
@@ -493,7 +493,7 @@ const LITELLM: readonly MappingRow[] = [
   litellm(
     "google_moderation_confidence_threshold llamaguard_model_name llamaguard_unsafe_content_categories llm_guard_mode presidio_ad_hoc_recognizers output_parse_pii",
     manual(
-      "Belongs to a moderation integration: use the guardrails of Sluice, or guardrail `webhook` for a service of your own.",
+      "Belongs to a moderation integration: use the guardrails of Sluice, or guardrail `webhook` for your own service.",
       "projects[].aliases[].guardrails[]",
     ),
   ),
@@ -751,7 +751,7 @@ const OTHERS: readonly MappingRow[] = [
     ...say(
       "exact",
       "projects[].credentials[].api_key",
-      "A reference stays one; a key that stands in the file becomes one.",
+      "References are kept; a hard-coded key becomes a reference.",
       "manual",
       "unsupported",
     ),
@@ -892,7 +892,7 @@ const OTHERS: readonly MappingRow[] = [
 
 export const LITELLM_ROWS: readonly MappingRow[] = [...MODELS, ...LITELLM, ...ROUTER, ...GENERAL, ...OTHERS];
 
-/** Keys that stand in public files of LiteLLM and that it reads nowhere. */
+/** Keys from public LiteLLM files that LiteLLM never reads. */
 export const LITELLM_DEAD: readonly string[] = [
   ...["enable_load_balancing", "enable_cooldowns", "log_verbose", "enable_cors", "use_langfuse"],
   ...["disable_request_timeout", "stream_response", "cors_origins", "max_requests_per_minute"],

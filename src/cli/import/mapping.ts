@@ -36,7 +36,7 @@ export class Mapping {
   readonly #rows = new Map<string, MappingRow>();
   /** Patterns that have known keys below them. */
   readonly #parents = new Set<string>();
-  /** Keys that stand in public files and that no version of the product reads, wherever they stand. */
+  /** Keys from public files that no version of the product reads, in any section. */
   readonly dead: readonly string[];
 
   constructor(product: string, rows: readonly MappingRow[], dead: readonly string[] = []) {

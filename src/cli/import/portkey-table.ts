@@ -1,5 +1,5 @@
 /**
- * What each key of a Portkey config becomes. Keys of targets are those of the config itself, so each stands once; keys in
+ * What each key of a Portkey config becomes. Keys of targets are those of the config itself, so each is listed once; keys in
  * camel case are the same keys.
  */
 import type { MappingRow } from "./mapping.ts";
@@ -33,7 +33,7 @@ export const PORTKEY_ROWS: readonly MappingRow[] = [
     level: "exact",
     or: ["manual", "unsupported"],
     target: "projects[].credentials[].api_key",
-    message: "A reference stays one; a key that stands in the file becomes one.",
+    message: "References are kept; a hard-coded key becomes a reference.",
   }),
   row("virtual_key", {
     level: "manual",

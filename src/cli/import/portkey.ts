@@ -33,7 +33,7 @@ const PREFIXES = [
 interface NamedConfig {
   readonly node: SourceNode;
   readonly name: string;
-  /** Where the name stands; undefined: it is the file's. */
+  /** Where the name is defined; undefined: it is the file's name. */
   readonly named: SourceNode | undefined;
 }
 
@@ -164,7 +164,7 @@ function byModel(job: Job, targets: readonly Found[], prefix: string | undefined
   const message =
     models.length === 0
       ? "The config leaves the model to clients: add an alias for each model that they name."
-      : `The config leaves the model to clients: ${names.length} aliases for the models of ${first.leaf.upstream?.label ?? ""} that Sluice knows. Remove those that nobody uses.`;
+      : `The config leaves the model to clients: ${names.length} aliases for the models of ${first.leaf.upstream?.label ?? ""} that Sluice knows. Remove unused ones.`;
   findings.add(node, { level: "manual", message });
   if (models.length === 0) {
     draft.leftOut.push({ model: prefix ?? "*", reason: "the config leaves the model to clients", notes: [] });

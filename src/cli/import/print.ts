@@ -15,7 +15,7 @@ export interface Report {
   readonly projectUuid: string;
 }
 
-/** From this width on a finding is a row of one table; on less its message stands below it. */
+/** From this width on findings are rows of one table; below it the message is on its own line. */
 const WIDE = 160;
 
 interface Group {

@@ -1,6 +1,6 @@
 /**
- * Keeps secrets of a source out of everything that is written or printed: finds those that stand in the file, and takes
- * them, and whatever looks like one, out of texts such as comments.
+ * Keeps secrets of a source out of everything that is written or printed: finds hard-coded secrets, and removes
+ * them and everything that looks like one from texts such as comments.
  */
 import { withoutTrailingSlashes } from "../../base/trailing-slashes.ts";
 import type { SourceNode } from "./source.ts";
@@ -9,7 +9,7 @@ import type { SourceNode } from "./source.ts";
 export type SecretValue =
   | { readonly kind: "reference"; readonly name: string }
   | { readonly kind: "literal"; readonly text: string }
-  /** A word that stands for no key at all, as servers without authentication get it. */
+  /** A placeholder for servers without authentication. */
   | { readonly kind: "dummy"; readonly text: string };
 
 /** `os.environ/KEY`, `env.KEY`, `env:KEY`, `process.env.KEY` and `$KEY`. */
@@ -221,7 +221,7 @@ function isRandom(segment: string): boolean {
   return segment.length >= 28 && /^[\w-]+$/.test(segment) && /\d/.test(segment) && /[A-Za-z]/.test(segment);
 }
 
-/** The address without user, password, query and fragment; undefined when it is no address or its path holds a secret. */
+/** The address without user, password, query and fragment; undefined when it is not a valid address or its path contains a secret. */
 export function cleanUrl(text: string, secrets: Secrets): CleanUrl | undefined {
   if (!URL.canParse(text)) return undefined;
   const url = new URL(text);

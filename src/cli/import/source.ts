@@ -128,7 +128,7 @@ export interface SourceComment {
   readonly line: number;
   /** Without `#` and the space after it. */
   readonly text: string;
-  /** The key on the same line, when the comment stands at its end. */
+  /** The key on the same line, for comments at the end of a line. */
   readonly key: string | undefined;
   /** Where the code is that it speaks of: its own line, else the next one with code, else the last one. */
   readonly attachedTo: number;
@@ -137,7 +137,7 @@ export interface SourceComment {
 export interface Source {
   readonly root: SourceNode;
   readonly comments: readonly SourceComment[];
-  /** Keys that stand twice in one map: only the last counts. */
+  /** Keys that are defined twice in one map: only the last counts. */
   readonly repeated: readonly SourceNode[];
 }
 

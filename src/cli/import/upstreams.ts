@@ -213,7 +213,7 @@ export const UPSTREAMS: readonly Upstream[] = [
   ),
   compatible(
     "openai-like",
-    "A server of your own",
+    "A self-hosted server",
     {
       litellm: ["openai_like", "custom_openai", "litellm_proxy", "llamafile", "xinference"],
       portkey: ["openai-compatible"],

@@ -106,7 +106,7 @@ function proxyProject(draft: Draft, uuidOf: UuidOf): readonly Block[] {
 }
 
 const TOKEN_NOTE =
-  "Nobody has a token for these hashes. Make one for each with `sluice token new --name NAME`, and put its hash here.";
+  "Placeholders: no token has these hashes. Create tokens with `sluice token new --name NAME` and put their hashes here.";
 
 function tokensPair(tokens: readonly DraftToken[], scopes: readonly string[], first: number): Pair {
   const items = tokens.map((token, index) => ({

@@ -75,7 +75,7 @@ function leftOutCase(model: string): Block {
   ]);
 }
 
-/** Wildcards are no names, and a name may be left out once and served by another deployment. */
+/** Wildcards are not names, and a name may be left out once and served by another deployment. */
 function leftOutNames(draft: Draft): readonly string[] {
   const names = draft.leftOut.map(({ model }) => model);
   return [...new Set(names)].filter(

@@ -143,7 +143,7 @@ function scalarText(value: Scalar): string {
   return typeof value === "number" ? decimal(value) : String(value);
 }
 
-/** Without an exponent: amounts of money take none. */
+/** Without an exponent, as amounts of money must be. */
 export function decimal(value: number): string {
   const text = String(value);
   if (!/e/i.test(text)) return text;
@@ -163,7 +163,7 @@ function isPlain(text: string): boolean {
   return begins && LETTERS.test(text) && !/[ :][ :]|[ :]$/.test(text) && !WORDS.test(text);
 }
 
-/** The keys of Sluice need no quotes: its YAML knows no `on` but the word. */
+/** Keys of Sluice need no quotes: in YAML 1.2 `on` is text. */
 function keyText(key: string): string {
   return key === "on" ? key : quoted(key);
 }

@@ -10,7 +10,7 @@ import { at } from "../../spec/kit/at.ts";
 import { verifies } from "../../spec/verifies.ts";
 import { CANARY, folderOf, imported, SOURCES, sourceText, validated } from "./kit.ts";
 
-/** How often each feature stands in the public files that the corpus follows. */
+/** How many of the public files that the corpus follows use each feature. */
 const SPREAD: readonly (readonly [feature: string, form: RegExp, files: number])[] = [
   ["master_key", /\bmaster_key:/, 19],
   ["drop_params", /\bdrop_params:/, 13],

@@ -85,7 +85,7 @@ const ADVICE: readonly (readonly [source: object, message: string])[] = [
 
 verifies(
   "import.every-key",
-  "a key that the product does not read is no effect, with advice where there is some",
+  "a key that the product does not read has no effect, and the message suggests what was meant",
   () => {
     for (const [more, message] of ADVICE) {
       const { findings } = convert("litellm", "c.yaml", stringify({ ...BASE.litellm, ...more }));
@@ -97,7 +97,7 @@ verifies(
 
 verifies(
   "import.every-key",
-  "the keys that stand in public files and do nothing are dead wherever they stand",
+  "the keys from public files that do nothing have no effect in any section",
   () => {
     const dead = PRODUCTS.litellm.mapping.dead;
     assert.equal(dead.length, 9);

@@ -46,7 +46,7 @@ const result: JsonSchema = {
     },
     ["message"],
   ),
-  // 3.27.9 and 3.27.10: what is no failure has no level.
+  // SARIF 3.27.9 and 3.27.10: results that are not failures have no level.
   if: { properties: { kind: { const: "fail" } } },
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
   then: { properties: { level: { not: { const: "none" } } } },

@@ -1,4 +1,4 @@
-/** Secrets: how they are recognized, and that none of a source gets out, wherever it stands and however the source looks. */
+/** Secrets: how they are recognized, and that none of a source is written or printed. */
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ test("references are recognized in the spellings of the three products and of te
     assert.equal(referenceIn(text), undefined, text);
 });
 
-test("placeholders of servers without keys are no secrets", () => {
+test("placeholders for servers without keys are not secrets", () => {
   for (const text of ["none", "EMPTY", "dummy", "not-needed", "fake-key", "lm-studio", "xxxx"])
     assert.equal(secretValue(text).kind, "dummy", text);
   for (const text of ["sk-1234", "nothing-else", "hunter2"])

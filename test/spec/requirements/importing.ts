@@ -5,8 +5,8 @@ export const IMPORTING = {
   "import.every-key":
     "Each key of the source has a finding: exact, approximate, manual, unsupported, or no effect for keys that the source product does not read.",
   "import.secrets":
-    "A secret that stands in the source is neither printed nor written: it becomes a reference to a variable and a manual finding.",
-  "import.comments": "Comments of the source stand at the nearest object of the configuration.",
+    "A secret that is hard-coded in the source is neither printed nor written: it becomes a reference to a variable and a manual finding.",
+  "import.comments": "Comments of the source are kept at the nearest object of the configuration.",
   "import.tests":
     "The written tests assert for each model name which targets answer it and in which order, and pass.",
   "import.files":
