@@ -63,7 +63,7 @@ ${products.join("\n")}`;
 
 const ABOUT: Readonly<Record<string, string>> = {
   litellm:
-    "a proxy configuration. Deployments of one `model_name` become one alias: by `order`, then by `weight`, then as they stand. Included files are imported one by one.",
+    "a proxy configuration. Deployments of one `model_name` become one alias: by `order`, then by `weight`, then in the order of the file. Included files are imported one by one.",
   portkey:
     "a gateway config, an export of one, or a list of them. Each becomes an alias with the name of the config, or of the file. A config that leaves the model to clients becomes one alias for each model of its first provider that Sluice knows. Keys of targets are those of a config.",
   bifrost:

@@ -76,7 +76,17 @@ verifies(
 );
 
 test("the help of each command has usage, options, examples and exit codes", async () => {
-  for (const command of ["start", "validate", "token", "init", "state", "status", "reload", "doctor"]) {
+  for (const command of [
+    "start",
+    "validate",
+    "token",
+    "init",
+    "import",
+    "state",
+    "status",
+    "reload",
+    "doctor",
+  ]) {
     const { stdout } = await run(command, "--help");
     for (const part of [
       `Usage: sluice ${command}`,

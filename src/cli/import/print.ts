@@ -17,6 +17,8 @@ export interface Report {
 
 /** From this width on findings are rows of one table; below it the message is on its own line. */
 const WIDE = 160;
+/** Of one level; JSON and SARIF have all. */
+const ROWS_MAX = 200;
 
 interface Group {
   readonly finding: Finding;
@@ -31,7 +33,11 @@ export function renderText(report: Report, io: CliIo): string {
     if (groups.length === 0) return [];
     const count = groups.reduce((sum, group) => sum + group.count, 0);
     const title = style.bold(paintOf(style, level)(headline(level, count, report.label)));
-    return [`${wrap(title, columns)}\n${rowsOf(groups, { level, columns, style })}\n`];
+    const more = groups.slice(ROWS_MAX).reduce((sum, group) => sum + group.count, 0);
+    const rest = more === 0 ? "" : `  and ${more} more keys; --output json lists all\n`;
+    return [
+      `${wrap(title, columns)}\n${rowsOf(groups.slice(0, ROWS_MAX), { level, columns, style })}\n${rest}`,
+    ];
   });
   const written = report.files.map((file) => `wrote ${file}\n`).join("");
   return `${[...blocks, written].join("\n")}${wrap(summary(report, style), columns)}\n`;

@@ -137,6 +137,16 @@ verifies(
   },
 );
 
+verifies("import.text", "a level shows at most 200 rows and counts the rest", async (t) => {
+  const folder = folderOf(t);
+  const keys = Array.from({ length: 205 }, (_, index) => `unknown_${index}: 1\n`).join("");
+  writeFileSync(join(folder, "c.yaml"), CLEAN + keys);
+  const { stdout } = await runImport(folder, ["litellm", "c.yaml"]);
+  assert.match(stdout, /^No effect: these 205 keys never had an effect in LiteLLM\./);
+  assert.equal(stdout.match(/ {2}unknown_\d+/g)?.length, 200);
+  assert.match(stdout, /^ {2}and 5 more keys; --output json lists all$/m);
+});
+
 for (const columns of [80, 200]) {
   verifies("import.text", `findings fit a terminal of ${columns} columns, aligned and in color`, async () => {
     for (const source of SOURCES) {
