@@ -33,6 +33,7 @@ export function guardrailHooks(context: GuardContext): Hooks {
 function recordRun(context: GuardContext, x: Exchange, side: GuardrailRun["side"]): void {
   const { name } = context;
   // Read-only for plugins; the gateway's own exchange holds a mutable list.
-  (x.guardrails as GuardrailRun[] | undefined)?.push({ guardrail: name, side });
-  coreExchange(x).trace?.guardrailBegan(context, name, side);
+  const runs = x.guardrails as GuardrailRun[] | undefined;
+  const { trace } = coreExchange(x);
+  runs?.push(trace === undefined ? { guardrail: name, side } : trace.guardrailBegan(context, name, side));
 }

@@ -2,7 +2,7 @@
  * Judges one text and applies the verdict. Implements what every guardrail has: shadow mode, fail-closed errors,
  * verdict records, and long texts in pieces.
  */
-import { coreExchange, type JudgedVerdict } from "../plugin/exchange.ts";
+import { coreExchange } from "../plugin/exchange.ts";
 import type { Edit, GatewayError, MaybePromise, TextContext, Verdict } from "../plugin/index.ts";
 import { isPromise, reject } from "../plugin/index.ts";
 import { restorable } from "./masks.ts";
@@ -82,19 +82,13 @@ export function applyVerdict(
   }
   coreExchange(exchange).trace?.guardrailJudged(context, {
     ...{ side, verdict: verdict.verdict, shadow, reason: verdict.reason, role: about.role, text },
-    spans: spansOf(verdict),
+    found: verdict.verdict === "replace" ? verdict.edits : (verdict.spans ?? NO_EDITS),
   });
   if (shadow) return NO_EDITS;
   if (verdict.verdict === "block") return verdict.error;
   return verdict.restore === true && side === "input"
     ? restorable(exchange, text, verdict.edits)
     : verdict.edits;
-}
-
-/** Where the text was found wanting: the edits of a mask, what a block says of itself. */
-function spansOf(verdict: NonNullable<Verdict>): JudgedVerdict["spans"] {
-  const found = verdict.verdict === "replace" ? verdict.edits : (verdict.spans ?? []);
-  return found.map(({ start, end }) => [start, end]);
 }
 
 function applyFailure(context: GuardContext, about: TextContext, thrown: unknown): Judgement {
@@ -112,7 +106,7 @@ function applyFailure(context: GuardContext, about: TextContext, thrown: unknown
   });
   coreExchange(about.exchange).trace?.guardrailJudged(context, {
     ...{ side: about.side, verdict: "error", shadow: use.shadow, reason: failureReason(thrown) },
-    ...{ role: about.role, spans: [] },
+    ...{ role: about.role, found: NO_EDITS, text: "" },
   });
   if (use.on_error === "allow" || use.shadow) return NO_EDITS;
   return reject(about.side === "input" ? "guardrail_failed" : "answer_guardrail_failed", { name });

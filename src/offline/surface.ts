@@ -90,7 +90,7 @@ export class TracedCalls extends OpenCalls {
   }
 
   override add(call: Call): void {
-    call.trace = new CallTrace({ texts: this.#keepsTexts });
+    call.trace = new CallTrace({ spans: true, texts: this.#keepsTexts });
     this.calls.push(call);
     super.add(call);
   }

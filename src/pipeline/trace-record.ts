@@ -77,7 +77,9 @@ export interface VerdictRecord {
   /** `messages[0]`, `request` (outside the messages) or `answer`. */
   readonly where: string;
   readonly role: string;
-  /** [start, end) in UTF-16 code units of the judged text; empty: the guardrail does not say. */
+  /** Places where something was found; 0: the guardrail does not say where. */
+  readonly places: number;
+  /** The first of them, [start, end) in UTF-16 code units of the judged text. */
   readonly spans: readonly (readonly [start: number, end: number])[];
   /** The judged text, where it was kept. */
   readonly text?: string;
@@ -158,8 +160,8 @@ function claimRecord(claim: ClaimTrace): ClaimRecord {
 function guardrailRecord({ guardrail, side, verdicts, more }: GuardrailTrace): GuardrailRecord {
   return {
     ...{ guardrail, side, more },
-    verdicts: verdicts.map(({ verdict, shadow, reason: rule, where = "", role, spans, text }) => ({
-      ...{ verdict, shadow, rule, where, role, spans },
+    verdicts: verdicts.map(({ verdict, shadow, reason: rule, where, role, places, spans, text }) => ({
+      ...{ verdict, shadow, rule, where, role, places, spans },
       ...(text !== undefined && { text }),
     })),
   };

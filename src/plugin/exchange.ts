@@ -233,19 +233,17 @@ export interface JudgedVerdict {
   /** As in `VerdictRecord`: the rule that applied. */
   readonly reason: string;
   readonly role: Role;
-  /** Which text: `messages[0]`, `request` for anything outside the messages, `answer`. */
-  readonly where?: string;
-  /** What was found, [start, end) in UTF-16 code units of the judged text. Empty: the guardrail does not say where. */
-  readonly spans: readonly (readonly [start: number, end: number])[];
-  /** The judged text. */
-  readonly text?: string;
+  /** What was found, in UTF-16 code units of the judged text. Empty: the guardrail does not say where. */
+  readonly found: readonly { readonly start: number; readonly end: number }[];
+  readonly text: string;
 }
 
 /** Records what guardrails decide. `context`: which use of the guardrail it is. */
 export interface TraceSink {
-  guardrailBegan(context: object, guardrail: string, side: GuardrailRun["side"]): void;
+  /** Returns what the call lists as the run. */
+  guardrailBegan(context: object, guardrail: string, side: GuardrailRun["side"]): GuardrailRun;
   guardrailJudged(context: object, verdict: JudgedVerdict): void;
-  /** What the next verdict is about. */
+  /** Which text the next verdict is about: `messages[0]`, `request` for anything outside the messages. */
   judging(where: string): void;
 }
 

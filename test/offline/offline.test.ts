@@ -7,6 +7,7 @@ import {
   proxyRequest,
   toolRequest,
 } from "../../src/offline/offline.ts";
+import { SPANS_MAX } from "../../src/pipeline/trace.ts";
 import { verifies } from "../spec/verifies.ts";
 import { EVERY_PROVIDER, GATEWAY, offlineWith, PROVIDERS, PROXY, SUPPORT, WRAPPER } from "./kit.ts";
 
@@ -375,5 +376,20 @@ verifies(
     const late = await run.call(ask(offline, "summarise", { message: "late" }));
     assert.equal(late.guardrails[1]?.verdict, "error", late.body.toString());
     assert.equal(late.refusedAt, "guard");
+  },
+);
+
+verifies(
+  "trace.verdicts",
+  "a text with many findings is traced with their number and the first spans",
+  async (t) => {
+    const offline = await offlineWith(t, SUPPORT);
+    const run = await offline.case();
+    const message = Array.from({ length: 50 }, (_, n) => `mail${n}@example.org`).join(" ");
+    const result = await run.call(ask(offline, "summarise", { message }));
+    const [verdict] = result.guardrails[0]?.runs[0]?.verdicts ?? [];
+    assert.equal(verdict?.places, 50);
+    assert.equal(verdict?.spans.length, SPANS_MAX);
+    assert.equal(result.audit.length, 0);
   },
 );

@@ -86,8 +86,8 @@ function guardDetail(
     ...{ name, verdict: shownVerdict(strongest), text: texts.join("; ") + failed, at },
     data: {
       side,
-      verdicts: run.verdicts.map(({ verdict, shadow, rule, where, spans, text }) => ({
-        ...{ verdict, shadow, rule, where, spans },
+      verdicts: run.verdicts.map(({ verdict, shadow, rule, where, places, spans, text }) => ({
+        ...{ verdict, shadow, rule, where, places, spans },
         ...(showsText &&
           text !== undefined && { texts: spans.map(([start, end]) => text.slice(start, end)) }),
       })),
@@ -112,7 +112,7 @@ function shownVerdict({ verdict, shadow }: VerdictRecord): string {
 const SHOWN_CHARACTERS = 60;
 
 function verdictText(
-  { verdict, shadow, rule, where, spans, text }: VerdictRecord,
+  { verdict, shadow, rule, where, places, spans, text }: VerdictRecord,
   showsText: boolean,
 ): string {
   const would = shadow ? `would ${verdict === "replace" ? "mask" : verdict}: ` : "";
@@ -120,6 +120,7 @@ function verdictText(
     const quoted = showsText && text !== undefined ? ` ${quote(text.slice(start, end))}` : "";
     return `[${start}, ${end})${quoted}`;
   });
+  if (places > spans.length) shown.push(`${places - spans.length} more`);
   const place = where === "" ? "" : ` in ${where}`;
   return `${would}${rule}${place}${shown.length === 0 ? "" : ` at ${shown.join(", ")}`}`;
 }

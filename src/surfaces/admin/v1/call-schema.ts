@@ -187,8 +187,8 @@ function guardrailOf({
   verdicts,
   more,
 }: CallRecord["guardrails"][number]): ShownCall["guardrails"][number] {
-  const shown = verdicts.map(({ verdict, shadow, reason, role, spans }) => {
-    return { verdict, shadow, rule: reason, role, spans: spans.length };
+  const shown = verdicts.map(({ verdict, shadow, reason, role, places }) => {
+    return { verdict, shadow, rule: reason, role, spans: places };
   });
   return { guardrail, side, verdicts: shown, more };
 }
