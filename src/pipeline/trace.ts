@@ -101,7 +101,7 @@ export class CallTrace implements TraceSink {
   readonly guardrails: GuardrailTrace[] = [];
   readonly claims: ClaimTrace[] = [];
   readonly #options: TraceOptions;
-  /** Of each guardrail; whoever keeps the list of guardrails must not keep these. */
+  /** Of each guardrail. They hold instances of plugins, so nothing that outlives the call may keep them. */
   #contexts: object[] | undefined = undefined;
   stop: StopTrace | undefined = undefined;
   /** undefined while the call runs. */

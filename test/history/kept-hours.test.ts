@@ -10,6 +10,7 @@ import { HOUR_MS, MINUTE_MS, SeriesStore } from "../../src/history/series.ts";
 import { sliceShelf } from "../../src/history/slice-shelf.ts";
 import { SliceTable } from "../../src/state/slice-table.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
+import { verifies } from "../spec/verifies.ts";
 
 const NOON = Date.UTC(2026, 10, 22, 12);
 
@@ -64,22 +65,26 @@ function folderOf(t: TestContext): string {
 /** What runs now may wait for answers of the store, never for time. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test("a process that ends hands its hours to the next, which takes them once", async () => {
-  const clock = virtualClock(NOON);
-  const slice = new SliceTable(clock).slice("history");
-  const first = await new Running(sliceShelf(slice, clock), clock).begun();
-  for (let minute = 0; minute < 3; minute++) {
-    first.call();
-    clock.advance(MINUTE_MS);
-    await settled();
-  }
-  await first.close();
-  const second = await new Running(sliceShelf(slice, clock), clock).begun();
-  const third = await new Running(sliceShelf(slice, clock), clock).begun();
-  assert.deepEqual([second.calls, third.calls], [3, 0]);
-  await second.close();
-  await third.close();
-});
+verifies(
+  "admin.series.kept",
+  "a process that ends hands its hours to the next, which takes them once",
+  async () => {
+    const clock = virtualClock(NOON);
+    const slice = new SliceTable(clock).slice("history");
+    const first = await new Running(sliceShelf(slice, clock), clock).begun();
+    for (let minute = 0; minute < 3; minute++) {
+      first.call();
+      clock.advance(MINUTE_MS);
+      await settled();
+    }
+    await first.close();
+    const second = await new Running(sliceShelf(slice, clock), clock).begun();
+    const third = await new Running(sliceShelf(slice, clock), clock).begun();
+    assert.deepEqual([second.calls, third.calls], [3, 0]);
+    await second.close();
+    await third.close();
+  },
+);
 
 test("hours of a process that runs stay its own; those of one that was killed are taken over", async () => {
   const clock = virtualClock(NOON);
