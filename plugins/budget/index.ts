@@ -1,6 +1,6 @@
 /**
  * Stage budget: reserves what a call may cost against the month of its endpoint and of its token. The core puts the
- * actual cost in the reservation's place when the call ends. Sums are kept also where no cap stands.
+ * actual cost in the reservation's place when the call ends. Sums are also kept without a cap.
  */
 import {
   andThen,
@@ -163,7 +163,7 @@ export default definePlugin({
   },
 });
 
-/** Tokens of what has no characters, by the rule of the provider where they are most. */
+/** Tokens of images, audio and tools, by the rule of the provider that counts most. */
 function tokensBeside({ messages, options }: Exchange, providers: readonly string[]): number {
   let most = 0;
   for (const provider of providers) {
@@ -249,7 +249,7 @@ abstract class MonthClaim implements SpendClaim {
     return this.#costByTarget(listSchedules, usage);
   }
 
-  /** By the price of the target that answered, of the moment when the call came, as it was reserved. */
+  /** By the price of the target that answered, at the time of arrival, as reserved. */
   #costByTarget(schedules: Options["schedules"], usage: Usage): number | undefined {
     const { innerSchedules = schedules, x } = this.#amounts;
     const last = x.attempts.at(-1);
@@ -306,7 +306,7 @@ function requestedTier({ options }: Exchange): string {
   return typeof tier === "string" ? tier : "";
 }
 
-/** The 95th percentile of the latest completions, sorted anew only after a new one came. */
+/** The 95th percentile of the latest completions, sorted again only after a new one. */
 function recentAnswers(): { add(tokens: number): void; percentile95(): number | undefined } {
   const ring: number[] = [];
   let next = 0;

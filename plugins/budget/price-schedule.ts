@@ -40,7 +40,7 @@ function tokensNanoUsd(rates: Rates, usage: Usage): number {
   return fresh * input + cached * cached_input + writes + answered * output;
 }
 
-/** Names come from providers: `constructor` is no tier. */
+/** Names come from providers: `constructor` is not a tier. */
 function ofOwn<T>(map: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
   return map !== undefined && Object.hasOwn(map, name) ? map[name] : undefined;
 }

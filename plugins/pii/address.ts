@@ -1,4 +1,4 @@
-/** Tells addresses of machines on the network from versions, times and the examples of manuals. */
+/** Distinguishes network addresses from versions, times and documentation examples. */
 
 import { namesVersion, STRUCTURE_CHARACTERS } from "./structure.ts";
 
@@ -37,7 +37,7 @@ export function ipv4Length(plain: string, offset: number, { text, at }: AddressP
   const behind = text.slice(at + found.length, at + found.length + STRUCTURE_CHARACTERS);
   if (NOBODYS.test(found) && (isQuoted(before) || isExplained(before, behind))) return 0;
   if (isLiteral(before)) return 0;
-  // The name of a reverse look-up, whose digits stand backward.
+  // The name of a reverse look-up, whose digits are reversed.
   if (namesVersion(before, behind) || behind.startsWith(".in-addr.")) return 0;
   if (!LIKE_A_VERSION.test(found) || PRIVATE.test(found)) return found.length;
   return SAYS_ADDRESS.test(before) || SAYS_ADDRESS_BEHIND.test(behind) ? found.length : 0;

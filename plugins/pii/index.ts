@@ -7,9 +7,9 @@ import { findPii, piiSearch } from "./scan.ts";
 
 /** Characters after a match in which it may yet grow: a separator and another group, ` ext. 12`. */
 const GROWTH_CHARACTERS = 20;
-/** Judged in at most 5 ms: a text of nothing but numbers takes 0.3 us a character. */
+/** Judged in at most 5 ms: a text of only numbers takes 0.3 us a character. */
 const SLICE_CHARACTERS = 8192;
-/** Characters before a match in which words may say what it is. */
+/** Characters before a match in which words may identify it. */
 const CONTEXT_CHARACTERS = 64;
 
 export default defineGuardrail({
@@ -66,7 +66,7 @@ export default defineGuardrail({
       slice: SLICE_CHARACTERS,
       judge(text, about) {
         const found = findPii(text, search);
-        // On a stream what stands at the very end may still grow; the window keeps it back until it cannot.
+        // On a stream a match at the end may still grow; the window holds it back until it cannot.
         const settled = about.partial ? text.length - GROWTH_CHARACTERS : text.length;
         const certain = found.filter(({ end }) => end <= settled);
         return verdictOnFindings(certain, {

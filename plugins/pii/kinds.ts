@@ -1,4 +1,4 @@
-/** The kinds of personal data that guardrail `pii` knows: their names, masks, and the checksums that tell them from other numbers. */
+/** The kinds of personal data that guardrail `pii` knows: their names, masks, and the checksums that distinguish them from other numbers. */
 
 export const PII_KINDS = ["email", "phone", "credit_card", "ssn", "iban", "ip_address"] as const;
 
@@ -8,7 +8,7 @@ export type PiiKind = (typeof PII_KINDS)[number];
 interface KindWords {
   /** In `Request blocked: <kind> detected in input.` */
   readonly label: string;
-  /** What stands in its place in mask mode. */
+  /** Its replacement in mask mode. */
   readonly mask: string;
   /** Longest match, in code units. */
   readonly charactersMax: number;

@@ -3,7 +3,7 @@
 /** `certain`: the words say telephone. `likely`: the number must look like one as well. */
 export type Announcement = "certain" | "likely";
 
-/** How far before a number its words may stand, in code units. */
+/** How far before a number its words may be, in code units. */
 const CONTEXT_CHARACTERS = 64;
 const WORDS_MAX = 8;
 
@@ -36,7 +36,7 @@ const TELEPHONE = words(
     "هاتف هاتفي الهاتف تلفون تلفن جوال جوالي الجوال موبایل موبايل موبايلي تلفنم واتساب فون موبائل " +
     "फोन फ़ोन मोबाइल ফোন মোবাইল telepon telpon ponsel hp hape nohp telefonku thoại simu",
 );
-/** Numbers of any kind: with a word for whose it is they say "likely". */
+/** Numbers of any kind: with a word for its owner they mean "likely". */
 const NUMBER = words(
   "number numbers no num nummer nummern nr numéro numero número nombor nomor numer numeru číslo čísla numărul numar numaram numarası numaramız numara numeroni " +
     "numret nummeret szám számom számunk номер номера номеру αριθμός αριθμό מספר המספר رقم رقمي الرقم شماره شماره‌ام नंबर नम्बर নম্বর số broj nambari",
@@ -46,7 +46,7 @@ const WHOSE = words(
     "mitt min vårt ditt mit minun meidän mój moj moja moje můj náš meu nostru mea benim numaram numaramız numeroni számom számunk saya kami tôi của " +
     "мой моего моему наш мій мои μου μας שלי שלנו رقمي رقمنا من ما मेरा मेरे हमारा আমার moj naš yangu",
 );
-/** To call, to reach: with whom, or with a preposition, they say "certain". */
+/** To call, to reach: with whom, or with a preposition, they mean "certain". */
 const CALLING = words(
   "call dial desk reachable anrufen ruf rufen rufst erreichen erreichbar erreichst melde melden kontaktieren " +
     "appelle appeler appelez joindre joignable contacter rappeler rappelle contactez llama llamar llámame llámanos llámeme contáctame contactar marcar " +
@@ -60,7 +60,7 @@ const TO_WHOM = words(
   "me us him her them at on via by under unter para theo ל per mich uns an moi nous au me nos a mi ao al ci no op mij ons på mig meg mej os minulle numeroon pod do mnie mi na nám nám mě mne " +
     "engem a ezen la mă ne beni bizi אליי אלי мне нам по меня на мене нам ми στο με μας אלי אליי לי לנו ב بي على بنا به با मुझे saya kami di ke cho tôi số kwa",
 );
-/** May stand between the words above and the number. */
+/** May be between the words above and the number. */
 const BETWEEN = words(
   "is are at on to or and a an the of for in it be as home work office back direct registered private personal business primary main new current here now anytime please reachable under via by with please s t e m " +
     "unter ist bitte folgender folgenden suivant siguiente seguente following lautet die der das im am von le la est et l d c el es un una al il è e o ou å ä är er det den til til är för vår on ja om to jest je na pod ta est sú este este la da de do van het een " +
@@ -81,7 +81,7 @@ const NAMING =
   /^[\s,(-]{0,3}(?:office|fax|mobile|cell|home|work|phone|tel|telephone|landline|desk)\b(?=\s{0,2}(?:$|[\n,.;:)/|]|and\b|or\b))/i;
 const UNSPACED_NAMING = /^ ?(?:に電話|まで電話|にお電話|へ電話|(?:으로|로) ?(?:전화|연락)|번으로)/u;
 
-/** What the text before the number at `at` says of it; undefined: nothing. */
+/** What the text before the number at `at` indicates; undefined: nothing. */
 export function announcedBefore(text: string, at: number): Announcement | undefined {
   const before = text.slice(Math.max(0, at - CONTEXT_CHARACTERS), at);
   const tail = before.slice(-UNSPACED_CHARACTERS);
@@ -121,7 +121,7 @@ function announcement(before: readonly string[]): Announcement | undefined {
   return undefined;
 }
 
-/** True when the text after the number's end says what it is. */
+/** True when the text after the number's end identifies it. */
 export function namedBehind(text: string, end: number): boolean {
   const behind = text.slice(end, end + 24);
   return NAMING.test(behind) || UNSPACED_NAMING.test(behind);

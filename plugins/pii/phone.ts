@@ -1,5 +1,5 @@
 /**
- * Tells telephone numbers from other numbers: by their form where that says enough, else by the words around them.
+ * Distinguishes telephone numbers from other numbers: by their form where that suffices, else by the words around them.
  * Nine digits of an order are not a telephone number; "call me on" and the same nine digits are.
  */
 import { isDialedInside, isNational, isNorthAmerican, isPossibleInternational } from "./phone-regions.ts";
@@ -12,7 +12,7 @@ const INTERNATIONAL = /(?:\+\(?|00[ .-]?(?=\d+[ .-]))[1-9](?:[ .()/-]{0,3}\d){6,
 const NORTH_AMERICAN = /(?:1[ .-]?)?(?:\([2-9]\d\d\)[ .-]?|[2-9]\d\d[.-])[2-9]\d\d[ .-]\d{4}(?!\d)/y;
 /** A trunk zero and at least three groups of like separators: `0494 92 82 32`. */
 const WITH_TRUNK_ZERO = /\(?0[1-9]\d{0,3}\)?([ .-])\d{2,4}(?:\1\d{2,4}){1,4}(?!\d)/y;
-/** Any other row of digits, for which the words beside it must speak. */
+/** Any other run of digits: the words next to it decide. */
 const ANY = /\(?\d(?:[ .()/-]{0,3}\d){6,12}(?!\d)/y;
 const DATE = /^(?:(?:19|20)\d\d([-./])\d\d?\1\d\d?|\d\d?([-./])\d\d?\2(?:19|20)\d\d)(?!\d)/;
 /** Text written as bits, or a figure with nothing but zeros. */
@@ -60,7 +60,7 @@ function formLength(run: NumberRun, offset: number, regions: PhoneRegions): numb
   return unannouncedLength(run, offset, regions) || announcedLength(run, offset, regions);
 }
 
-/** A number whose form says enough, unless what stands around it says that it is something else. */
+/** A number whose form suffices, unless the text around it shows that it is something else. */
 function unannouncedLength(run: NumberRun, offset: number, { regions, isChosen }: PhoneRegions): number {
   const { plain, text } = run;
   const at = run.start + offset;
@@ -82,7 +82,7 @@ function nationalForm(plain: string, offset: number, regions: readonly string[] 
   return isNumber && isDialedInside(digitsOf(found), regions) ? found : "";
 }
 
-/** A number whose words say what it is: "Phone: 358 0594", "450 0840 office". */
+/** A number that words identify: "Phone: 358 0594", "450 0840 office". */
 function announcedLength({ text, start, plain }: NumberRun, offset: number, regions: PhoneRegions): number {
   const found = match(ANY, plain, offset);
   if (found === "" || DATE.test(found) || VERSION.test(found) || BITS.test(found)) return 0;

@@ -1,6 +1,6 @@
 /**
- * Finds personal data in a text. Looks closely only where a sign of it stands (an @, a digit, a colon), each close
- * look is bounded, and so any text takes time in proportion to its length.
+ * Finds personal data in a text. Examines only places with a sign of it (an @, a digit, a colon), each within bounds, so
+ * that any text takes time proportional to its length.
  */
 import { type Finding, withoutOverlaps } from "../text/findings.ts";
 import { ipv4Length, ipv6Around } from "./address.ts";
@@ -52,7 +52,7 @@ const URL_LOGIN = /:\/\/[^\s/@]*$/;
 const SIGNED =
   /(?:^|\n)[ \t*/#-]{0,8}Copyright (?:\(c\) |© )?(?:19|20)\d\d(?:[-, ]{1,3}(?:(?:19|20)\d\d|present)){0,4},? (?:by )?(?:[\p{L}.'-]{1,24} ){1,5}(?:<|&lt;)$/iu;
 const SIGNED_CHARACTERS = 120;
-/** Mailboxes of roles that every domain has (RFC 2142) or that nobody reads. */
+/** Mailboxes of roles that every domain has (RFC 2142) or that are not read. */
 const ROLE = /^(?:no-?reply|do-?not-?reply|abuse|postmaster|hostmaster|webmaster|mailer-daemon|security)@/i;
 /** `icon@2x.png`: a file, not a domain. */
 const FILE_ENDING = /\.(?:png|jpe?g|gif|svg|webp|ico|css|js|ts|map|json|md|tgz|zip)$/i;
@@ -91,7 +91,7 @@ function findIpv6(text: string, found: PiiFinding[]): void {
 }
 
 const DIGIT = "0-9\uff10-\uff19\u0660-\u0669\u06f0-\u06f9";
-/** Spaces, dashes and signs of any script that stand between groups of digits. */
+/** Spaces, dashes and signs of any script between groups of digits. */
 const SEPARATOR =
   " \\t.()/\\u00a0\\u1680\\u2000-\\u200b\\u202f\\u205f\\u2060\\u3000\\ufeff\\u2010-\\u2015\\u2212\\ufe58\\ufe63\\uff0d\\uff0e-";
 const RUN = new RegExp(`[${DIGIT}](?:[${SEPARATOR}]{0,3}[${DIGIT}])+`, "g");
@@ -121,7 +121,7 @@ function numberRun(text: string, at: number, digits: string): NumberRun {
   return { text, start, plain: /^[\d +().\-/]*$/.test(row) ? row : row.replace(/[^ +().\-/]/gu, asciiOf) };
 }
 
-/** Digits of any script in the run have their value in the last four bits; what is no digit is a dash, a dot or a blank. */
+/** Digits of any script in the run have their value in the last four bits; everything else is a dash, a dot or a blank. */
 function asciiOf(char: string): string {
   const code = char.charCodeAt(0);
   if (/\p{Nd}/u.test(char)) return String(code & 15);
@@ -195,7 +195,7 @@ const SSN_OTHER = /\d{3} ?\d{2} ?\d{4}(?!\d)/y;
 const SSN_CONTEXT_CHARACTERS = 48;
 const SAYS_SSN = /\b(?:ssn|social security(?: (?:number|no|num))?)\b[^\n\d]{0,16}$/i;
 
-/** With dashes the form says enough; with blanks or none, words must. */
+/** With dashes the form suffices; with blanks or none, words are needed. */
 function ssnLength({ text, start, plain }: NumberRun, at: number): number {
   if (plain[at - 1] === "-" || plain[at - 1] === ".") return 0;
   const dashed = matchAt(SSN_DASHED, plain, at);
@@ -249,7 +249,7 @@ function isLetter(code: number): boolean {
   return (code | 32) >= 97 && (code | 32) <= 122;
 }
 
-/** True when a letter, digit or underscore stands there; scripts without blanks between words do not count. */
+/** True when a letter, digit or underscore is there; scripts without blanks between words do not count. */
 function isWordAt(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   if (code < 128) return isLetter(code) || (code >= 48 && code <= 57) || code === 95;

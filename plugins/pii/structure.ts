@@ -1,5 +1,5 @@
 /**
- * Words and signs near a number which say that it is something else than personal data: a part number, a version, a
+ * Words and signs near a number that show that it is not personal data: a part number, a version, a
  * count, an amount of money.
  */
 
@@ -10,7 +10,7 @@ export const STRUCTURE_CHARACTERS = 40;
 const PART =
   /(?:^|[^a-z])(?:p\/n|s\/n|pn|sku|mpn|parts?|item|model|serial|catalog|catalogue|cat|product|article|artikel|art|teil|bestell|order|invoice|isbn|issn|batch|lot|stock|drawing|spec|replaces|pi[eè]ce|r[eé]f[eé]rence|ref|pieza|codice|ticket|tracking|doi|rfc|bolt|gasket|bearing|filter|valve|kit|assembly|assy|oem)[a-z]?[ \t.:#_-]{0,3}(?:numbers?|numbering|nummern?|nos?|nr|num|codes?|ids?|is|was|n°|№)?[ \t.:#="'`(-]{0,4}$/i;
 
-/** True when the words before a number say that it names a part, an order or the like. */
+/** True when the words before a number show that it names a part, an order or the like. */
 export function namesPart(before: string): boolean {
   return PART.test(before);
 }
@@ -25,7 +25,7 @@ const AFTER_VERSION = /\d\.\d{1,5}[ \t]{0,2}(?:->|=>|→|to|through|until|\.\.)[
 const BEHIND_VERSION =
   /^["']?(?:,[ \t]?(?:Culture|PublicKeyToken|processorArchitecture)=|\.(?:nupkg|dll|exe|msi|zip|tar|deb|rpm|jar|whl|gem)\b|[ \t](?:release|build|runtime|sdk|update|hotfix)\b|-(?:alpha|beta|rc|preview|dev)\b)/i;
 
-/** True when what stands around four numbers with dots says that they are a version. */
+/** True when the text around four numbers with dots shows that they are a version. */
 export function namesVersion(before: string, behind: string): boolean {
   return (
     VERSION.test(before) ||
@@ -39,7 +39,7 @@ const MONEY_BEFORE = /[$€£¥₹₩₽%#][ \t\u00a0]?$/;
 const COUNT_BEHIND =
   /^[ \t\u00a0]?(?:%|[$€£¥₹°]|(?:times|calls|requests?|items?|units?|users?|people|customers?|rows?|records?|lines?|bytes?|[kmgt]i?b|tokens?|messages|results?|hits|views|steps?|years?|days?|hours?|minutes|seconds|ms|usd|eur|gbp|euros?|dollars|km|kg|meters|miles|downloads|subscribers|inhabitants)(?![a-z]))/i;
 
-/** True when a sign or word beside a number says that it is an amount or a count. */
+/** True when a sign or word next to a number shows that it is an amount or a count. */
 export function isAmount(before: string, behind: string): boolean {
   return MONEY_BEFORE.test(before) || COUNT_BEHIND.test(behind);
 }

@@ -33,7 +33,7 @@ export default defineGuardrail({
             const code = about.side === "input" ? "secret_blocked" : "answer_secret_blocked";
             return { error: reject(code, { kind: SECRET_LABELS[name] }), reason: name };
           },
-          // A secret that touches the end of a piece is held back whole, however long it grows.
+          // A secret that touches the end of a piece is held back whole, at any length.
           mask: () => MASK,
         });
       },

@@ -1,10 +1,10 @@
 /** How much memory audit records take, and how much of a queue each kind of them may fill. */
 import type { AuditKind, AuditRecord } from "../plugin/store.ts";
 
-/** What a record takes besides its texts, about. */
+/** Size of a record without its texts, approximately. */
 const RECORD_BYTES = 400;
 
-/** What a record takes in memory, about: two bytes a UTF-16 unit. */
+/** Size of a record in memory, approximately: two bytes per UTF-16 unit. */
 export function auditBytes({ actor, target, ipAddress, project, metadata }: AuditRecord): number {
   const texts = actor.length + target.length + ipAddress.length + project.name.length;
   return RECORD_BYTES + 2 * (texts + JSON.stringify(metadata).length);

@@ -1,6 +1,6 @@
 /**
  * What a turn of the event loop leaves to be done at its end, all calls' together and kind by kind: what has been read
- * is worked on first, then everything that goes out is written, then what nobody waits for is done. Under load that is a
+ * is processed first, then everything is written, then work that no client waits for is done. Under load that is a
  * third of a call's cost: code that runs in a row stays in the processor's caches, and who is written to in a row is
  * woken once. A turn with one call in it costs that call nothing, since its end comes before the loop waits again.
  *
@@ -9,10 +9,10 @@
 
 type Task = () => void;
 
-/** Told what a task has thrown. It must not throw itself; where it does, the error is an uncaught exception. */
+/** Called with what a task has thrown. It must not throw itself; if it does, the error is an uncaught exception. */
 type Failed<T> = (subject: T, thrown: unknown) => void;
 
-/** Tasks beside what they belong to, so that one that throws fails what it was done for and nothing else. */
+/** Tasks with their owners, so that one that throws fails its owner and nothing else. */
 class Batch {
   readonly #tasks: (Task | undefined)[] = [];
   readonly #subjects: unknown[] = [];

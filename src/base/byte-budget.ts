@@ -1,5 +1,5 @@
 /**
- * Counts the bytes that all calls together hold in memory, so that what comes in can be refused before it hurts. Holds
+ * Counts the bytes that all calls together hold in memory, so that new bodies can be refused in time. Holds
  * no bytes itself and does not know whose they are.
  */
 

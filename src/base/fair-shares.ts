@@ -1,6 +1,6 @@
 /**
  * Usage of a bounded resource by tenant. When it is full, the tenant that uses most loses an entry, so that no tenant pushes
- * out what another keeps within its equal share. Counts only; what is kept, and which item goes, is the user's.
+ * out what another keeps within its equal share. Counts only; the caller keeps the items and chooses which one is removed.
  */
 
 /** One tenant's part. `items` is whatever the user keeps by tenant. */

@@ -1,4 +1,4 @@
-/** Ids: random ones for calls and sessions, derived ones for what the config names. */
+/** Ids: random ones for calls and sessions, derived ones for what the configuration names. */
 import { createHash, hash } from "node:crypto";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

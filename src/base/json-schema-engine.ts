@@ -37,7 +37,7 @@ interface Engine {
 /** Ajv's scope retains memory for every compiled schema: after this number an engine is replaced. */
 const COMPILED_PER_ENGINE_MAX = 500;
 
-/** Compiles one schema, or returns what is wrong with it. Never throws. */
+/** Compiles one schema, or returns its error. Never throws. */
 export function compileWithAjv(schema: JsonSchema, depth: Depth): Compilation {
   const draft = draftOf(schema);
   if (draft === undefined) {
@@ -47,7 +47,7 @@ export function compileWithAjv(schema: JsonSchema, depth: Depth): Compilation {
   if (malformed !== undefined) return malformed;
   const unusable = refusedPattern(schema);
   if (unusable !== undefined) return unusable;
-  // Loading the formats takes 30 ms, and most schemas name none.
+  // Loading the formats takes 30 ms, and most schemas use none.
   const needs: Needs = {
     formats: mentions(schema, "format"),
     unevaluated: mentions(schema, "unevaluatedProperties") || mentions(schema, "unevaluatedItems"),
@@ -121,7 +121,7 @@ function newEngine(draft: Draft, depth: Depth, needs: Needs): Ajv | Ajv2020 {
   return ajv;
 }
 
-/** Replaces RegExp, which backtracks. Ajv tells patterns apart by their text. */
+/** Replaces RegExp, which backtracks. Ajv identifies patterns by their text. */
 class SchemaPattern implements LinearPattern {
   readonly #source: string;
   readonly #pattern: LinearPattern;
@@ -140,7 +140,7 @@ class SchemaPattern implements LinearPattern {
   }
 }
 
-/** Ajv wants a name for code that is stored; none is. */
+/** Ajv requires a name for stored code; none is stored. */
 const linearRegExp = Object.assign((source: string) => new SchemaPattern(source), { code: "SchemaPattern" });
 
 function draftOf(schema: JsonSchema): Draft | undefined {

@@ -1,5 +1,5 @@
 /**
- * Whether a JSON Schema is well formed: each keyword holds the kind of value that it takes. Does the meta-schema's
+ * Whether a JSON Schema is well formed: each keyword has a value of its kind. Does the meta-schema's
  * work at a thousandth of its cost, and returns the position of the fault. Compiles nothing.
  */
 import { isJsonObject } from "./json.ts";
@@ -8,7 +8,7 @@ import { patternRefusal } from "./linear-pattern.ts";
 /** Segments of a path into a value or a schema. */
 export type JsonPath = readonly (string | number)[];
 
-/** Why a schema cannot be used, and where in it the fault stands. */
+/** Why a schema cannot be used, and where the fault is. */
 export interface SchemaRefusal {
   readonly ok: false;
   readonly message: string;

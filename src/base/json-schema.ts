@@ -1,6 +1,6 @@
 /**
  * JSON Schemas made into functions: short texts for the bodies of calls, full faults for configuration. A check
- * returns what is wrong and throws on no value, however deep or large.
+ * returns errors and throws for no value, however deep or large.
  */
 import type { ErrorObject, ValidateFunction } from "ajv";
 import type { JsonSchema } from "../plugin/chat.ts";
@@ -49,7 +49,7 @@ export function forgetUnusedSchemas(): void {
 
 /**
  * Compiles a schema of draft 2020-12, or draft-07 when its `$schema` says so. Only own properties count. Refuses
- * what is not a valid schema, refers to anything outside itself, or takes over 2 s. Equal schemas share one check.
+ * an invalid schema, one that refers to anything outside itself, and one that takes over 2 s. Equal schemas share one check.
  */
 export function compileSchema(schema: JsonSchema): CompiledSchema {
   const text = textOf(schema);

@@ -1,6 +1,6 @@
 /**
  * Regular expressions of configurations, in the syntax of JavaScript and with the running time of RE2: proportional to
- * the text, whatever the pattern. What RE2 has no algorithm for is refused with a reason.
+ * the text, whatever the pattern. A pattern that RE2 does not support is refused with a reason.
  */
 import { createRequire } from "node:module";
 import type * as Re2 from "re2js";
@@ -160,7 +160,7 @@ let loaded: typeof Re2 | undefined;
 
 /** Loaded with the first pattern, since it takes 20 ms and few configurations have any. */
 function re2js(): typeof Re2 {
-  // What require returns is what the package's own types say.
+  // The package's own types describe what require returns.
   loaded ??= createRequire(import.meta.url)("re2js") as typeof Re2;
   return loaded;
 }

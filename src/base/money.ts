@@ -78,7 +78,7 @@ export class NanoUsdSum {
     this.#high += other.#high;
   }
 
-  /** Takes back what was added before. */
+  /** Subtracts an amount that was added before. */
   subtract(amount: number): void {
     this.#high -= Math.floor(amount / HIGH_UNIT);
     this.#low -= amount % HIGH_UNIT;

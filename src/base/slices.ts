@@ -1,5 +1,5 @@
 /**
- * Long work beside the calls, in slices: a loop asks after each step whether its slice is used up, and if so lets the
+ * Long work in slices, between calls: a loop asks after each step whether its slice is used up, and if so lets the
  * event loop run before it continues.
  */
 

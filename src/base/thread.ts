@@ -6,7 +6,7 @@ import { basename } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Worker, type WorkerOptions } from "node:worker_threads";
 
-/** A module that a thread or a process of its own runs. */
+/** A module that a thread or a child process runs. */
 export interface Entry {
   readonly url: URL;
   /** Command-line options of Node.js that it needs: tsx, when it is TypeScript. */

@@ -1,4 +1,4 @@
-/** Access tokens: how they are made, and what is kept of them. A token itself is kept nowhere. */
+/** Access tokens: how they are made, and the hash that is kept. The token itself is not kept. */
 import { createHash, randomBytes } from "node:crypto";
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

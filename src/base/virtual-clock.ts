@@ -1,5 +1,5 @@
 /**
- * A clock that stands still until a test turns it. It runs timers, not promises: what a timer resolves goes on after
+ * A clock that stands still until a test turns it. It runs timers, not promises: what a timer resolves continues after
  * `advance` has returned and the test has awaited something.
  */
 import type { Timer } from "../plugin/host.ts";

@@ -32,7 +32,7 @@ const COLON = 58;
 /** Gathers bytes into text of whole lines, each ended by LF, whichever of CR, LF and CRLF the sender uses. */
 class WholeLines {
   readonly #bytesMax: number;
-  /** The line that has no end yet. */
+  /** The line that has not ended yet. */
   readonly #pending = new ByteStore();
   /** The last byte seen was a CR: an LF that follows belongs to it. */
   #afterCr = false;
@@ -56,7 +56,7 @@ class WholeLines {
     return text;
   }
 
-  /** What has come of a line that was never ended. */
+  /** The part of a line that never ended. */
   rest(): string {
     if (this.#pending.length === 0) return "";
     return `${this.#lines(this.#pending.takeText(), false)}\n`;

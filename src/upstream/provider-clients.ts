@@ -23,7 +23,7 @@ export interface ProviderClientsOptions {
 
 export interface ClientLease {
   readonly client: HttpClient;
-  /** The client is closed when nobody uses it any more and its calls are over. */
+  /** The client is closed when it is unused and its calls have ended. */
   release(): void;
 }
 

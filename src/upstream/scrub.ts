@@ -1,9 +1,9 @@
-/** Takes secrets out of what providers say, before it may reach a client or a log. */
+/** Removes secrets from texts of providers before they can reach a client or a log. */
 
 export interface Scrub {
   /** A whole text, as long as it was. */
   text(text: string): string;
-  /** Takes out what is left of a key where only its ends are shown: for errors about the key itself. */
+  /** Removes the ends of a key where only they are shown: for errors about the key itself. */
   keyFragments(text: string): string;
   /** A reason fit for an error message: one line, at most 300 characters. */
   reason(text: string): string;
@@ -43,7 +43,7 @@ const FRAGMENT = /[\w*…-]+(?:\.{2,}[\w*…-]*|[\w*…-])*/g;
 /** `sk-ab****yz`, `sk-…yz`, `ab...yz`: asterisks, or letters after an ellipsis. */
 const MASKED = /\*{3,}|\w(?:…|\.{3})\w{3,}|^(?:…|\.{3})\w{3,}/;
 const FRAGMENT_CHARACTERS_MIN = 4;
-/** Beginnings of keys are alike (`sk-proj-`): only longer ones say something of the secret. */
+/** Beginnings of keys are alike (`sk-proj-`): only longer ones reveal something of the secret. */
 const PREFIX_CHARACTERS_MIN = 10;
 
 function isFragment(word: string, apiKey: string): boolean {

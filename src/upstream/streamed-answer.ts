@@ -23,7 +23,7 @@ const GZIP = [0x1f, 0x8b] as const;
 const KINDS: Readonly<Record<string, string>> = { "<": "HTML", "{": "JSON", "[": "JSON" };
 
 export class StreamedAnswer implements HttpHandler, StreamControl {
-  /** Set when `send` has returned; events may come before. */
+  /** Set when `send` has returned; events may arrive earlier. */
   call: HttpCall | undefined;
   readonly #format: WireFormat;
   readonly #scrub: Scrub;
@@ -36,12 +36,12 @@ export class StreamedAnswer implements HttpHandler, StreamControl {
   #status = 0;
   #chunks: ChatChunk[] = [];
   #begun = false;
-  /** The first two bytes of the body, which tell what came where no event did; -1: none came. */
+  /** The first two bytes of the body, which identify it where there was no event; -1: none. */
   #firstByte = -1;
   #secondByte = -1;
   /** The model has begun to answer, or to think. */
   #contentSeen = false;
-  /** Some event has come. */
+  /** An event has arrived. */
   #framed = false;
   #over = false;
 
@@ -97,7 +97,7 @@ export class StreamedAnswer implements HttpHandler, StreamControl {
   }
 
   onError(error: HttpError): void {
-    // Everything had come but the end of the connection: as good as complete.
+    // Everything but the end of the connection had arrived: the answer is complete.
     if (this.#decoder.complete) this.#close();
     else this.#fail(lostFailure(error, this.#status));
   }
@@ -123,7 +123,7 @@ export class StreamedAnswer implements HttpHandler, StreamControl {
     this.#fail(statusFailure(this.#format, this.#scrub, answer));
   }
 
-  /** A clean end is no success by itself: the provider must have said that the answer is complete. */
+  /** A clean end alone is not a success: the provider must have signaled completion. */
   #close(): void {
     if (this.#over) return;
     const failed = this.#decoder.end?.(this.#chunks);
@@ -151,7 +151,7 @@ export class StreamedAnswer implements HttpHandler, StreamControl {
     this.call?.contentBegun();
   }
 
-  /** Names what came in place of events. */
+  /** Describes a body without events. */
   #foreign(): string {
     if (this.#firstByte < 0) return "an empty answer came in place of a stream";
     if (this.#firstByte === GZIP[0] && this.#secondByte === GZIP[1])

@@ -15,7 +15,7 @@ export class WholeAnswer implements HttpHandler {
   readonly #x: Exchange;
   readonly #settle: (result: ChatResult | ProviderFailure) => void;
   readonly #body = new AnswerBody();
-  /** Told of bytes that are kept until the call ends. */
+  /** Called with the number of bytes that are kept until the call ends. */
   received: ((x: Exchange, bytes: number) => void) | undefined;
   #status = 0;
   /** Of an error answer only. */
@@ -70,7 +70,7 @@ export class WholeAnswer implements HttpHandler {
     this.#done(lostFailure(error, this.#status));
   }
 
-  /** Nobody waits for the answer any more. What it is settled with is seen by nobody, and must not move on. */
+  /** Nothing waits for the answer anymore. Its result is not used, and must not cause a failover. */
   cancel(call: HttpCall): void {
     this.#over = true;
     call.cancel();

@@ -1,4 +1,4 @@
-/** What counts as which failure of a provider asked over HTTP, with secrets taken out of what it said. */
+/** Failures of providers over HTTP, with secrets removed from their texts. */
 
 import type { HttpError } from "../net/http-client.ts";
 import { connectionCause } from "../net/http1/connection-cause.ts";
@@ -31,7 +31,7 @@ export function takenFailure(failed: ProviderFailure, scrub: Scrub, status: numb
   return { ...failed, status: failed.status ?? status, reason: scrub.reason(failed.reason), accepted: true };
 }
 
-/** No answer, or not all of one. A lost connection shows the status that had come, a time-out never does. */
+/** No answer, or an incomplete one. A lost connection shows the received status, a timeout never does. */
 export function lostFailure(error: HttpError, status: number): ProviderFailure {
   const { reason, cause } = error;
   if (error.kind === "fault")

@@ -23,7 +23,7 @@ export interface WireSettings {
   readonly connectionsMax: number;
   /** The `traceparent` to send. Default: the client's own is passed on (`http.traceparent`). */
   readonly traceparent?: (x: Exchange) => string | undefined;
-  /** Told of bytes of an answer that is kept whole until its call ends. */
+  /** Called with the bytes of an answer that is kept whole until its call ends. */
   readonly received?: ((x: Exchange, bytes: number) => void) | undefined;
 }
 

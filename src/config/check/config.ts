@@ -1,4 +1,4 @@
-/** All checks that a schema cannot make: what refers to what, what may stand once, what needs what. */
+/** Checks that a schema cannot express: references, uniqueness, and keys that require each other. */
 
 import type { JsonSchema } from "../../plugin/chat.ts";
 import type { ProviderConfig } from "../model.ts";
@@ -157,7 +157,7 @@ function checkTransport(check: Check, settings: ProviderConfig, parent: Spot): v
   else if (new URL(proxy).password !== "") checkSecret(check, spot, proxy);
 }
 
-/** What is missing here may stand in the credential. */
+/** A value that is missing here may be in the credential. */
 function withoutRequired(schema: JsonSchema): JsonSchema {
   if (!isPlainMap(schema)) return schema;
   const { required: _, ...rest } = schema;

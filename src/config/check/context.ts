@@ -12,11 +12,11 @@ import type { Validation } from "./validate.ts";
 export interface Check extends Validation {
   readonly config: FilledConfig;
   readonly plugins: PluginLookup;
-  /** False when a plugin module failed: what it would have registered is not unknown. */
+  /** False when a plugin module failed: names that it would have registered are not reported as unknown. */
   readonly pluginsAreWhole: boolean;
   /** The files read so far. */
   readonly sources?: Pick<Sources, "read">;
-  /** Reports, unless the value stands in for a reference that counts as given. */
+  /** Reports, unless the value represents a reference that counts as given. */
   report(code: Code, spot: Spot, message: string, details?: DetailsOf): void;
 }
 
@@ -32,7 +32,7 @@ export function under(item: object, key: Key, parent: Spot | undefined): Spot {
   return { container: item, key, parent };
 }
 
-/** True when the key is not set, and that was no mistake already reported. */
+/** True when the key is not set, and no mistake was reported for it. */
 export function isAbsent<T extends object>(check: Check, item: T, key: keyof T & string): boolean {
   return (item[key] === undefined || item[key] === null) && !check.tree.isFaulty(item, key);
 }

@@ -1,4 +1,4 @@
-/** Guardrails, stages and the options of all plugins, held against the plugins' own schemas. */
+/** Guardrails, stages and the options of all plugins, checked against the plugins' own schemas. */
 import type { JsonSchema } from "../../plugin/chat.ts";
 import type { KnownPlugin } from "../plugins.ts";
 import type { Key, PlainMap, Spot, Tree } from "../read/tree.ts";
@@ -7,7 +7,7 @@ import { GUARDRAIL_KEYS } from "../schema/endpoint.ts";
 import { type Check, each, reportUnknownPlugin, under } from "./context.ts";
 import { validateTree } from "./validate.ts";
 
-/** `streams`: answers may be streamed where these guardrails stand. */
+/** `streams`: answers may be streamed where these guardrails are used. */
 export function checkGuardrails(
   check: Check,
   uses: readonly FilledGuardrailUse[],
@@ -29,7 +29,7 @@ export function checkGuardrails(
       const options = guardrailOptions(use, spot, check.tree);
       const before = errorCount(check);
       checkOptions({ ...check, alsoKnown: GUARDRAIL_KEYS }, options, plugin.schema, spot);
-      // A faulty option has been taken out: that it is missing now is no second mistake.
+      // A faulty option has been removed: that it is missing now is not a second mistake.
       if (errorCount(check) === before) checkUse(check, { plugin, use, options }, spot, streams);
     } else if (check.plugins.find("stage", use.use) !== undefined) {
       const help = "stages go under `stages`";
@@ -50,7 +50,7 @@ interface GuardrailOptions {
   readonly options: PlainMap;
 }
 
-/** What a schema cannot say: options at odds with each other or with where they are used, and what they mean for streams. */
+/** What a schema cannot express: options that contradict each other or their place, and their effect on streams. */
 function checkUse(
   check: Check,
   { plugin, use, options }: GuardrailOptions,
@@ -72,7 +72,7 @@ function checkUse(
   }
 }
 
-/** An option stands beside `use` or under `options`. */
+/** An option is next to `use` or under `options`. */
 function placeOf(use: FilledGuardrailUse, option: string, spot: Spot): Spot {
   return Object.hasOwn(use.options, option)
     ? under(use.options, option, under(use, "options", spot))
@@ -100,13 +100,13 @@ function doubledOptions(use: FilledGuardrailUse): readonly string[] {
   return Object.keys(use.options).filter((key) => !GUARDRAIL_KEYS.has(key) && Object.hasOwn(use, key));
 }
 
-/** A guardrail's options, those beside `use` and those under `options`, in one map with the places of both. */
+/** A guardrail's options, those next to `use` and those under `options`, in one map with the places of both. */
 function guardrailOptions(use: FilledGuardrailUse, spot: Spot, tree: Tree): PlainMap {
   const over = { options: use.options, spot: under(use, "options", spot) };
   return layered(optionsBesideUse(use), use, over, tree);
 }
 
-/** What stands in a guardrail's entry beside the gateway's own keys. */
+/** Keys of a guardrail's entry other than the gateway's own. */
 export function optionsBesideUse(use: FilledGuardrailUse): PlainMap {
   const options: Record<string, unknown> = {};
   for (const key of Object.keys(use)) if (!GUARDRAIL_KEYS.has(key)) options[key] = use[key];

@@ -1,4 +1,4 @@
-/** Checks the entries of `prices`: each model once, amounts in their form, tiers that say one thing. */
+/** Checks the entries of `prices`: each model once, valid amounts, and tiers without contradictions. */
 
 import type { Spot } from "../read/tree.ts";
 import type { FilledConfig } from "../schema/config.ts";
@@ -34,7 +34,7 @@ function checkAmounts(check: Check, amounts: FilledAmounts, spot: Spot): void {
 
 const OWN_PRICES = [...AMOUNTS, "long_prompt"] as const;
 
-/** A factor with prices beside it would leave open which of them counts. */
+/** With both a factor and prices it would be unclear which of them counts. */
 function checkTier(check: Check, tier: FilledTier, spot: Spot): void {
   checkList(check, tier, spot);
   const isGiven = (key: keyof FilledTier): boolean =>

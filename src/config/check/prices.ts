@@ -1,4 +1,4 @@
-/** Warns where money relies on prices that nobody knows: not the configuration, not the bundled table. */
+/** Warns where budgets rely on prices that neither the configuration nor the bundled table has. */
 
 import { findPrice, pricedModels } from "../price-table.ts";
 import type { Spot } from "../read/tree.ts";

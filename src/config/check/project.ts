@@ -197,10 +197,10 @@ function checkProxies(check: Check, project: FilledProject, parent: Spot): void 
   }
 }
 
-/** Headers that the proxy tells itself, of each connection and each body anew. */
+/** Headers that the proxy sets itself, for each connection and each body. */
 const TOLD =
   /^(?:connection|content-length|expect|keep-alive|proxy-connection|te|trailer|transfer-encoding|upgrade|via)$/i;
-/** What a header's value may be made of (RFC 9110, section 5.5). */
+/** Characters of a header's value (RFC 9110, section 5.5). */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 function checkOwnHeaders(check: Check, headers: Readonly<Record<string, string>>, spot: Spot): void {

@@ -1,4 +1,4 @@
-/** Secrets belong into references: what is hard-coded goes to git. */
+/** Secrets must be references: hard-coded values end up in git. */
 
 import type { Spot } from "../read/tree.ts";
 import { isSensitiveKey } from "../report/mask.ts";
@@ -31,7 +31,7 @@ export function checkMistakenReference(check: Check, spot: Spot, value: string |
   return true;
 }
 
-/** Headers whose names say that they carry a secret. */
+/** Names of headers that carry a secret. */
 export function checkSecretHeaders(
   check: Check,
   headers: Readonly<Record<string, string>>,

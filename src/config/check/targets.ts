@@ -20,7 +20,7 @@ export interface ChosenTarget {
   readonly entry: number | undefined;
 }
 
-/** The primary, then the failover entries. What is incomplete, or stands for a reference not given, is passed over. */
+/** The primary, then the failover entries. Incomplete entries, and those with a missing reference, are skipped. */
 export function chosenTargets(
   { tree }: Check,
   settings: FilledCallSettings,

@@ -1,5 +1,5 @@
 /**
- * Holds a tree against a schema: reports every fault once, and takes what is faulty out of the tree, so that what comes
+ * Validates a tree against a schema: reports every fault once, and removes faulty values from the tree, so that what comes
  * after sees only values of the right shape and reports no mistake a second time.
  */
 import { createHash } from "node:crypto";
@@ -15,9 +15,9 @@ import { type Author, rulesOf } from "../schema/rules.ts";
 export interface Validation {
   readonly tree: Tree;
   readonly reporter: Reporter;
-  /** False: a part could not be read, so that what is missing here may stand there. */
+  /** False: a part could not be read, so that missing values may be there. */
   readonly isWhole: boolean;
-  /** Keys that stand beside those of the schema, for suggestions. */
+  /** Other known keys, for suggestions. */
   readonly alsoKnown?: ReadonlySet<string>;
   /** Who wrote the schema. Default: the gateway. */
   readonly author?: Author;
@@ -58,7 +58,7 @@ interface Place {
   readonly value: unknown;
 }
 
-/** Reports a fault unless it is none after all; returns what takes it out of the tree. */
+/** Reports a fault unless it proves to be none; returns a function that removes it from the tree. */
 function judge(fault: SchemaFault, { spot, value }: Place, validation: Validation): (() => void) | undefined {
   const { tree, isWhole } = validation;
   const { missingProperty, additionalProperty } = fault.params;
@@ -117,7 +117,7 @@ function literal(text: string, schema: SchemaFault["schema"]): unknown {
   return types.includes("null") && text === "" ? null : undefined;
 }
 
-/** A value that a key takes, for a reference that counts as given. */
+/** A valid value for a key, for a reference that counts as given. */
 function standIn(schema: SchemaFault["schema"], reference: string): unknown {
   const { enum: values, minimum, type } = schema;
   if (Array.isArray(values)) return values[0];

@@ -23,7 +23,7 @@ export function entryKeys(entry: Entry): EntryKeys {
   return keys;
 }
 
-/** For an entry that came from another thread with its keys. */
+/** For an entry that another thread sent with its keys. */
 export function rememberKeys(entry: Entry, keys: EntryKeys): void {
   known.set(entry, keys);
 }

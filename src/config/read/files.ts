@@ -91,7 +91,7 @@ const SHORTAGES: Readonly<Record<string, string>> = {
 };
 
 /**
- * A file could not be opened for a reason that says nothing of it. Taken for a missing file, a configuration could be
+ * A file could not be opened for a reason unrelated to it. Taken for a missing file, a configuration could be
  * rejected for good, or lose the files of a pattern: the whole load fails instead, and is retried.
  */
 export class ReadShortage extends Error {
@@ -114,7 +114,7 @@ function throwShortage(error: unknown, path: string): void {
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 const PIECE_BYTES = 64 * 1024;
 
-/** The bytes of a regular file. Files such as those of /proc report no size: what is read is counted. */
+/** The bytes of a regular file. Files such as those of /proc report no size: the bytes read are counted. */
 function readRegularFile(path: string, bytesMax: number): Uint8Array | Unreadable {
   const file = openSync(path, OPEN_FLAGS);
   try {

@@ -32,7 +32,7 @@ export interface Matches {
   readonly isOutside?: true;
 }
 
-/** The files that match, inside `root` only. `onDirectory` is told of each folder read, and the names in it. */
+/** The files that match, inside `root` only. `onDirectory` is called with each folder read and the names in it. */
 export function matchFiles(
   pattern: string,
   folder: string,
@@ -85,7 +85,7 @@ class Walk {
     return this.#isOutside && files.length === 0 ? { files, isOutside: true } : { files };
   }
 
-  /** `next`: the index of the segment that the entries of `path` are held against. */
+  /** `next`: the index of the segment that the entries of `path` are matched with. */
   from(path: string, next: number, depth: number): void {
     const segment = this.#segments[next];
     if (this.#refusal !== undefined || depth > DEPTH_MAX) return;

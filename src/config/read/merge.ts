@@ -1,6 +1,6 @@
 /**
  * From files to one tree: a file or a directory, what it includes, what its projects include. Lists of the parts join;
- * any other key may stand in one part only. Reads files, judges nothing but how they fit together.
+ * any other key may be in one part only. Reads files and reports only how they fail to fit together.
  */
 import { dirname, resolve } from "node:path";
 import type { AllowedNames } from "../allowed-names.ts";
@@ -15,7 +15,7 @@ import { isPlainMap, type Key, type PlainMap, type Spot } from "./tree.ts";
 export interface PartReader extends ReferenceReader {
   /** Files parsed so far, by absolute path. */
   readonly parsed: Map<string, ParsedFile | undefined>;
-  /** Set when a file could not be used: what it would have brought must not be missed elsewhere. */
+  /** Set when a file could not be used: values that it would have declared are not reported as missing. */
   readonly state: { isWhole: boolean };
 }
 
@@ -161,7 +161,7 @@ function topMap({ source, plain }: ParsedFile, { reporter, state }: PartReader):
 
 interface IncludedFile {
   readonly path: string;
-  /** What it may refer to; empty: anything. */
+  /** Names that it may refer to; empty: anything. */
   readonly allowed: readonly AllowedNames[];
   /** The entry that names it; absent: the command line does. */
   readonly spot?: Spot;
@@ -186,7 +186,7 @@ function includedFiles(
   return [...include.keys()].flatMap((key) => includedBy(include, key, spot, reader));
 }
 
-/** Files of one entry: a path or pattern, alone or as `path` beside `secrets`. */
+/** Files of one entry: a path or pattern, alone or as `path` with `secrets`. */
 function includedBy(
   include: unknown[],
   key: number,
@@ -212,7 +212,7 @@ function includedBy(
   }));
 }
 
-/** What is not a list of texts is reported with the schema; until then nothing is allowed. */
+/** Anything but a list of texts is reported with the schema; until then nothing is allowed. */
 function allowedNames(secrets: unknown): AllowedNames {
   const allow = isPlainMap(secrets) ? secrets["allow"] : undefined;
   return Array.isArray(allow) ? allow.filter((name) => typeof name === "string") : [];
@@ -256,7 +256,7 @@ interface JoinedList {
   readonly moved: Map<Key, Spot>;
 }
 
-/** One map of several: lists join, and what cannot join may stand in one part only. */
+/** One map of several: lists are joined, and any other key may be in one part only. */
 function join(
   parts: readonly PlainMap[],
   kind: "root" | "project",

@@ -19,7 +19,7 @@ export interface OverlayContext {
   readonly reporter: Reporter;
 }
 
-/** One map of the overlay and what it is laid over. */
+/** One map of the overlay and the map under it. */
 interface Layer {
   readonly base: PlainMap;
   readonly over: PlainMap;
@@ -91,7 +91,7 @@ function layList(layer: Layer, key: string, lists: Lists, context: OverlayContex
   return items;
 }
 
-/** What a list holds, for those whose entries can be told apart. */
+/** Entries of lists that can be identified by a key. */
 interface Kind {
   readonly name: string;
   readonly keys: readonly Identity[];
@@ -120,7 +120,7 @@ function kindOf(name: string, schema: SchemaNode | undefined, lists: Lists): Kin
     return keys.length === 0 ? undefined : { ...base, keys, identityOf };
   }
   if (schema?.items !== undefined) return undefined;
-  // A plugin's own list: merged when all of its entries can be told apart.
+  // A plugin's own list: merged when all of its entries can be identified.
   const all = [...lists.below, ...lists.value];
   const areIdentified = all.every(
     (item) => isPlainMap(item) && IDENTITY.some((key) => Object.hasOwn(item, key)),
@@ -207,7 +207,7 @@ class EntryIndex {
       if (entry === undefined) continue;
       const differs = (earlier: Identity): boolean =>
         identityOf(item, earlier) !== undefined && identityOf(entry, earlier) !== undefined;
-      // They were told apart by an earlier key that both have.
+      // They were distinguished by an earlier key that both have.
       if (!keys.slice(0, order).some(differs)) return at;
     }
     return undefined;
@@ -264,7 +264,7 @@ function reportUnmatched(
   });
 }
 
-/** Endpoints take from their project's defaults what they leave out; aliases do not. */
+/** Endpoints inherit missing keys from their project's defaults; aliases do not. */
 function defaultsOf({ base, over }: Layer, key: string): PlainMap {
   if (key !== "endpoints") return {};
   const [below, above] = [base["endpoint_defaults"], over["endpoint_defaults"]];
@@ -275,7 +275,7 @@ function isMarker(item: PlainMap): boolean {
   return item["replace"] === true && Object.keys(item).length === 1;
 }
 
-/** `- replace: true` at the head of a list says that it replaces what was there. */
+/** `- replace: true` at the head of a list means that it replaces the whole list. */
 function withoutMarker(list: readonly unknown[], place: Spot, { tree }: OverlayContext): readonly unknown[] {
   const [first] = list;
   if (!isPlainMap(first) || !isMarker(first)) return list;

@@ -1,5 +1,5 @@
 /**
- * YAML text -> plain values, with the tree told where each map and list came from. YAML 1.2's core schema and nothing
+ * YAML text -> plain values, with the place of each map and list noted in the tree. YAML 1.2's core schema and nothing
  * else: no custom tags, no duplicate keys, aliases bounded. Knows no key of the configuration.
  */
 import {
@@ -25,7 +25,7 @@ import { syntaxCause } from "./yaml-syntax.ts";
 /** One file's YAML, and a way to make plain values of it. */
 export interface ParsedFile {
   readonly source: Source;
-  /** False when it is not valid YAML: what came of it is not to be looked at. */
+  /** False when it is not valid YAML: the value must not be used. */
   readonly isSound: boolean;
   /** Plain values, made anew on each call so that no two users share them. */
   plain(): unknown;
@@ -176,18 +176,18 @@ function pairsByKey(items: readonly Pair[]): ReadonlyMap<string, Pair> {
   return pairs;
 }
 
-/** A key as the text it is in the plain map; undefined when it is no scalar. */
+/** A key as the text it is in the plain map; undefined when it is not a scalar. */
 function keyText(key: unknown): string | undefined {
   return isScalar(key) && key.value !== null ? String(key.value) : undefined;
 }
 
 function extentOf(node: unknown): Extent | undefined {
-  // What yaml's composer puts in a pair or a list is a node or nothing: plain values stand only in built documents.
+  // yaml's composer puts nodes or nothing into pairs and lists: plain values are only in documents built by code.
   const range = typeof node === "object" && node !== null ? (node as Node).range : undefined;
   return range == null ? undefined : [range[0], range[1]];
 }
 
-/** Stands for a value that was reported: nothing more is to be said of it. */
+/** Replaces a value that was reported: no further error is reported for it. */
 const REFUSED = Symbol("refused");
 
 class Plainer {

@@ -18,7 +18,7 @@ export class PinnedLinks {
     this.#files = files;
   }
 
-  /** Of an absolute path; undefined when nothing is there. A second time answers what it did the first time. */
+  /** Of an absolute path; undefined when nothing is there. The answer stays the same. */
   realPath(path: string): string | undefined {
     return this.#resolve(path, 0);
   }

@@ -167,7 +167,7 @@ function resolveEnv(
   };
 }
 
-/** Mounted secrets lie outside the root: a field that holds one may name an absolute path. */
+/** Mounted secrets are outside the root: a secret-bearing field may name an absolute path. */
 function resolveFile(
   path: string,
   { spot, source }: ReferencePlace,
@@ -207,7 +207,7 @@ function malformed(written: string): Outcome {
   };
 }
 
-/** Where a reference stands inside its value: found in the file's text, past those found before. */
+/** Place of a reference inside its value: found in the file's text, past those found before. */
 function spanOf(written: string, { source, start, end }: Range, from: number): Range {
   const at = source.text.indexOf(written, from);
   if (at < 0 || at >= end) return { source, start, end };

@@ -35,7 +35,7 @@ export class ConfigRoot {
     const real = this.#links.realPath(path);
     if (scope === "anywhere") return real === undefined ? MISSING : { real };
     if (real === undefined) {
-      // Nothing is said about what exists outside the root.
+      // The message does not reveal what exists outside the root.
       const folder = this.#links.realPath(dirname(path));
       const isNear = folder === undefined ? isInside(this.folder, path) : this.#holds(folder, path, scope);
       return isNear ? MISSING : this.#outside();
@@ -62,7 +62,7 @@ export class ConfigRoot {
     return real !== undefined && realFolder !== undefined && isInside(realFolder, real);
   }
 
-  /** Links followed, since a mounted ConfigMap is made of them. */
+  /** Links followed, since a mounted ConfigMap consists of them. */
   #kind(path: string): FileKind | undefined {
     const real = this.#links.realPath(path);
     return real === undefined ? undefined : this.files.kind(real);

@@ -1,4 +1,4 @@
-/** `{$ref: ./schemas/order.json}`: a JSON Schema in a file of its own, put in the place of the reference. */
+/** `{$ref: ./schemas/order.json}`: a JSON Schema in a separate file, which replaces the reference. */
 import { dirname, resolve } from "node:path";
 import { load, type PartReader } from "./merge.ts";
 import { OUTSIDE_HELP } from "./root.ts";

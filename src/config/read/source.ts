@@ -13,7 +13,7 @@ const FILE_BYTES_MAX = 32 * 1024 * 1024;
 const READ_BYTES_MAX = 256 * 1024 * 1024;
 const FILES_MAX = 20_000;
 
-/** Of a longer line only what is around the column is shown. */
+/** Of a longer line only the part around the column is shown. */
 const LINE_CHARACTERS_MAX = 400;
 const CHARACTERS_BEFORE = 120;
 
@@ -108,13 +108,13 @@ export interface Sources {
   directories(): readonly string[];
   /** With the names that they had. */
   directoryNames(): readonly (readonly [string, readonly string[]])[];
-  /** The file is read for a field that holds a secret. */
+  /** The file is read for a secret-bearing field. */
   markSecret(path: string): void;
-  /** Files that were read for a field that holds a secret. */
+  /** Files that were read for secret-bearing fields. */
   secretFiles(): readonly string[];
   /** `fingerprintOf` all of them, as they were read. */
   fingerprint(): string;
-  /** The file may hold a secret, as every one that is referred to outside texts: it is no part of the hash. */
+  /** The file may hold a secret, as every one that is referred to outside texts: it is not part of the hash. */
   leaveOut(path: string): void;
   /** Hex SHA-256 over all text read, in the order read, without what was left out. */
   hash(): string;

@@ -1,6 +1,6 @@
 /**
- * A configuration as plain values, and beside it what is known of each value: where it stands, whether a reference
- * made it, whether it was found faulty. Merged and filled copies keep pointing at what they were made of.
+ * A configuration as plain values, with facts about each value: its place, whether a reference
+ * made it, whether it is faulty. Merged and filled copies keep pointing at their originals.
  */
 import { slugOf } from "../slug.ts";
 import type { Source } from "./source.ts";
@@ -22,26 +22,26 @@ export interface Spot {
   readonly parent: Spot | undefined;
 }
 
-/** What is known of a value that came from `${…}`. */
+/** Facts about a value from `${…}`. */
 export interface ReferenceMark {
   /** `${env:NAME}`, as written; of several the last. */
   readonly text: string;
   /** The whole value as it may be shown: texts of the configuration's own files filled in, other references as written. */
   readonly shown: string;
-  /** True when it stands for one that could not be resolved and need not be. */
+  /** True when it represents one that could not be resolved and need not be. */
   readonly isPlaceholder: boolean;
 }
 
 /** Start and end of a piece of text. */
 export type Extent = readonly [start: number, end: number];
 
-/** Where one entry stands. A list's have no key; an empty value has no extent, or one of no length. */
+/** Place of one entry. A list's have no key; an empty value has no extent, or one of no length. */
 export interface KeyExtents {
   readonly key: Extent | undefined;
   readonly value: Extent | undefined;
 }
 
-/** Where a map or list and what is in it stand in a file. */
+/** Place of a map or list and of its entries in a file. */
 export interface Layout {
   readonly source: Source;
   whole(): Extent | undefined;
@@ -53,7 +53,7 @@ interface Derived {
   readonly moved: ReadonlyMap<Key, Spot>;
 }
 
-/** Shorter texts are no secrets, and stand in too many words. */
+/** Shorter texts are not secrets, and occur in too many words. */
 const SECRET_CHARACTERS_MIN = 4;
 
 /** Longer ones than any message. */
@@ -70,17 +70,17 @@ export class Tree {
   #longestFirst: readonly (readonly [string, string])[] | undefined;
   readonly #references = new Map<object, Map<Key, ReferenceMark>>();
 
-  /** Notes where in which file a map or list stands. */
+  /** Notes the file and place of a map or list. */
   parsed(container: object, layout: Layout): void {
     this.#parsed.set(container, layout);
   }
 
-  /** Notes that `copy` stands for `base`, but for the keys in `moved`, which come from elsewhere. */
+  /** Notes that `copy` replaces `base`, except for the keys in `moved`, which are from elsewhere. */
   derived(copy: object, base: object, moved: ReadonlyMap<Key, Spot> = NOTHING_MOVED): void {
     this.#derived.set(copy, { base, moved });
   }
 
-  /** Where the key stands; the value where there is none, as in a list; the map where the key is missing. */
+  /** Place of the key; of the value where there is none, as in a list; the map where the key is missing. */
   keyRange(spot: Spot | undefined): Range | undefined {
     return this.#range(spot, ({ key, value }) => key ?? value);
   }

@@ -1,4 +1,4 @@
-/** What is wrong with a configuration, and the one place that collects it. Plain data: it crosses to other threads. */
+/** Errors and warnings of a configuration, and their only collector. Plain data: it is sent between threads. */
 
 import type { Range, Spot, Tree } from "../read/tree.ts";
 import type { Code } from "./codes.ts";
@@ -7,7 +7,7 @@ import { isSensitiveKey, maskedUser } from "./mask.ts";
 export interface Diagnostic {
   readonly code: Code;
   readonly severity: "error" | "warning";
-  /** What was found and what is allowed, in one line. Holds no secret. */
+  /** What was found and what is allowed, in one line. Contains no secret. */
   readonly message: string;
   /** Absolute path. */
   readonly file: string;
@@ -37,7 +37,7 @@ export interface Details {
   readonly at?: "key" | "value";
 }
 
-/** Details that cost something are given as a function, which is called only for what is kept. */
+/** Expensive details are functions, called only for diagnostics that are kept. */
 export type DetailsOf = Details | (() => Details);
 
 /** Collects diagnostics, up to a bound. The same message at the same place is reported once. */
@@ -134,7 +134,7 @@ export function createReporter(tree: Tree, denied: ReadonlySet<Code>): Reporter 
   return reporter;
 }
 
-/** A place; path, end and frame are made only for what is kept. */
+/** A place; path, end and frame are made only for diagnostics that are kept. */
 interface Found extends Pick<Diagnostic, "code" | "file" | "line" | "column"> {
   readonly path: () => string;
   readonly end?: () => NonNullable<Diagnostic["end"]>;
@@ -173,7 +173,7 @@ export function inOrder(diagnostics: readonly Diagnostic[]): readonly Diagnostic
 
 const SHOWN_CHARACTERS_MAX = 60;
 
-/** A value in words that a message may hold: neither what stands under a secret's key nor what a reference gave. */
+/** A value as text for a message: never that of a secret's key, nor one from a reference. */
 export function shown(tree: Tree, spot: Spot, value: unknown): string {
   const kind = kindOf(value);
   if (typeof value === "object") return kind;
@@ -184,7 +184,7 @@ export function shown(tree: Tree, spot: Spot, value: unknown): string {
   return text.length > SHOWN_CHARACTERS_MAX ? `${kind} of ${String(value).length} characters` : text;
 }
 
-/** True when a key of the path to the value says that it is a secret. */
+/** True when a key of the path to the value marks it as a secret. */
 export function isSensitive(spot: Spot): boolean {
   for (let at: Spot | undefined = spot; at !== undefined; at = at.parent) {
     if (typeof at.key === "string" && isSensitiveKey(at.key)) return true;

@@ -13,11 +13,11 @@ import { listed, meantKey, nearestName } from "./suggest.ts";
 export interface Explanation {
   readonly tree: Tree;
   readonly reporter: Reporter;
-  /** Keys that may stand here beside those of the schema. */
+  /** Other keys that are allowed here. */
   readonly alsoKnown?: ReadonlySet<string>;
 }
 
-/** Reports one fault. `spot` is where the faulty value stands, `value` what stands there. */
+/** Reports one fault. `spot` is the place of the faulty value `value`. */
 export function explain(fault: SchemaFault, spot: Spot, value: unknown, to: Explanation): void {
   const { tree, reporter, alsoKnown } = to;
   const { code, message, ...details } = wording(fault, { spot, value, tree, alsoKnown });
@@ -189,7 +189,7 @@ function wrongForm(label: string, schema: SchemaFault["schema"], found: Found): 
   return { code: "E0105", message, help };
 }
 
-/** What is wrong with a hash can be said without showing it. */
+/** The error of a hash is described without showing it. */
 function hashHelp(value: string): string | undefined {
   const digits = /^sha256:([0-9a-fA-F]*)$/.exec(value)?.[1];
   if (digits !== undefined) return `it has ${digits.length} hex digits, not 64: was it cut off?`;

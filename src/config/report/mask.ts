@@ -31,7 +31,7 @@ export function maskedLine(lines: readonly string[], index: number): string {
   return new LineMask(lines).line(index);
 }
 
-/** The same text with what stands before the `@` of a URL hidden. */
+/** The same text with the part before the `@` of a URL hidden. */
 export function maskedUser(text: string): string {
   return text.replace(USER_OF_URL, (user) => `//${"*".repeat(user.length - 3)}@`);
 }
@@ -62,7 +62,7 @@ export class LineMask {
     const owner = this.#sensitiveOwner(index);
     if (owner === undefined) return withoutValues(line);
     const content = Math.max(0, line.search(/[^\s-]/));
-    // Names of headers are no secrets.
+    // Names of headers are not secrets.
     const name = owner === "headers" ? (FIRST_KEY.exec(line.slice(content))?.[0].length ?? 0) : 0;
     return line.slice(0, content + name) + "*".repeat(line.length - content - name);
   }

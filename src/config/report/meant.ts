@@ -36,7 +36,7 @@ function branchesOf(choice: SchemaFault, faults: readonly SchemaFault[]): Schema
   return [...branches.values()];
 }
 
-/** True when the fault says that another shape was meant: another type, or another word in the key that tells them apart. */
+/** True when the fault shows that another shape was meant: another type, or another value of the key that distinguishes them. */
 function isOtherShape(fault: SchemaFault, choice: SchemaFault): boolean {
   const depth = fault.path.length - choice.path.length;
   if (depth === 0) return fault.keyword === "type";

@@ -49,7 +49,7 @@ const COLORS = {
   off: "\x1b[0m",
 };
 
-/** Code frames, errors first. Files under `cwd` are named from there. `omitted`: found beside `diagnostics`. */
+/** Code frames, errors first. Files under `cwd` are named from there. `omitted`: found in addition to `diagnostics`. */
 export function renderText(
   diagnostics: readonly Diagnostic[],
   color: boolean,
@@ -124,7 +124,7 @@ function renderUnset(unset: readonly Diagnostic[], paint: typeof PLAIN, cwd: str
 const FRAME_CHARACTERS_MAX = 160;
 const FRAME_CHARACTERS_BEFORE = 60;
 
-/** A long line is cut around what is meant. Tabs stay tabs under themselves, so that the marks stand right. */
+/** A long line is cut around the marked part. Tabs stay tabs, so that the marks are aligned. */
 function cutFrame(frame: NonNullable<Diagnostic["frame"]>, column: number): Frame {
   const { offset = 0 } = frame;
   const at = column - 1 - offset;
@@ -151,7 +151,7 @@ function count(number: number, noun: string): string {
   return number === 0 ? "" : `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-/** Every key is always there. A tool writes `suggestion` in place of what stands between the two positions. */
+/** Every key is always there. A tool writes `suggestion` in place of the text between the two positions. */
 export function renderJson(findings: Findings, cwd: string): string {
   const { errors, warnings, omitted } = printed(findings);
   const report = {
@@ -207,7 +207,7 @@ export function renderSarif(findings: Findings, cwd: string): string {
   const rules = [...new Set(all.map(({ code }) => code))].map((code) => {
     const { title, explanation } = CODES[code];
     const texts = { shortDescription: { text: title }, fullDescription: { text: explanation } };
-    // SARIF asks for an absolute URI; the documentation ships with the repository and has no address of its own.
+    // SARIF asks for an absolute URI; the documentation ships with the repository and has no address.
     return { id: code, ...texts, help: { text: explanation }, helpUri: `urn:sluice:diagnostic:${code}` };
   });
   const results = all.map(sarifResult);

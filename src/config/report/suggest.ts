@@ -24,7 +24,7 @@ export function nearestName(word: string, candidates: Iterable<string>): string 
 }
 
 /**
- * Advice for a name that is not known: the nearest that is, else a list of all. `none`: what to say when there are none.
+ * Advice for an unknown name: the nearest known one, else a list of all. `none`: the text when there are none.
  */
 export function nearestOf(
   word: string,

@@ -2,11 +2,11 @@
 
 /** Of a whole answer. */
 export const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
-/** Of an error answer, whose message stands at its beginning. */
+/** Of an error answer, whose message is at its beginning. */
 export const ERROR_BYTES_MAX = 64 * 1024;
 
 /**
- * Bounded: what is beyond the limit is not kept. What it is given is overwritten by the next network read, so it keeps a
+ * Bounded: what is beyond the limit is not kept. Bytes are overwritten by the next network read, so it keeps a
  * copy. Most answers are one read.
  */
 export class AnswerBody {

@@ -1,5 +1,5 @@
 /**
- * A body in chunks (RFC 9112 section 7.1), taken apart where it lies: the chunks of one network read are moved together
+ * A body in chunks (RFC 9112 section 7.1), decoded in place: the chunks of one network read are moved together
  * in its buffer, so that they go on as one piece without a copy of their own.
  */
 import { MALFORMED, TEXT_BYTES } from "./response-head.ts";
@@ -9,7 +9,7 @@ const CR = 13;
 const SEMICOLON = 59;
 /** 52 bits, so that sizes stay exact. */
 const SIZE_DIGITS_MAX = 13;
-/** Of all chunks of a body: nobody uses extensions, but a hostile answer could be made of them. */
+/** Of all chunks of a body: extensions are unused, but a hostile answer could consist of them. */
 const EXTENSION_BYTES_MAX = 16 * 1024;
 
 const SIZE = 0;
@@ -20,13 +20,13 @@ const DATA_CR = 4;
 const DATA_END = 5;
 
 export class ChunkedBody {
-  /** The last chunk has come; trailers and the empty line follow. */
+  /** The last chunk has been read; trailers and the empty line follow. */
   last = false;
   /** Where in the bytes just read the body's own now lie; both 0 when there were none. */
   from = 0;
   to = 0;
   #state = SIZE;
-  /** Of the chunk: what its size line says so far, then the bytes still to come. */
+  /** Of the chunk: its size as far as read, then the bytes still to come. */
   #left = 0;
   #digits = 0;
   #extensionBytes = 0;
@@ -61,7 +61,7 @@ export class ChunkedBody {
     return next;
   }
 
-  /** A byte that is not the body's own. False: it may not stand here. */
+  /** A byte that is not the body's own. False: it is not allowed here. */
   #frame(byte: number): boolean {
     switch (this.#state) {
       case SIZE: {

@@ -21,7 +21,7 @@ export interface SocketEvents {
   onOpen(): void;
   /** The first `count` bytes of `READ_BUFFER` have just been read. */
   onRead(length: number): void;
-  /** The other side says no more. */
+  /** The other side has ended the connection. */
   onEnd(): void;
   /** No more of it, after `onEnd` or without. */
   onClose(cause: Error | undefined): void;
@@ -30,7 +30,7 @@ export interface SocketEvents {
 export type Connector = (events: SocketEvents) => Socket;
 
 /**
- * All sockets of a thread read into this one: what a read brings is gone through before the next read. A buffer for
+ * All sockets of a thread read into this one: the bytes of a read are processed before the next read. A buffer for
  * each read costs more than the read, and one for each socket 64 KiB a stream.
  */
 export const READ_BUFFER: Buffer = Buffer.allocUnsafeSlow(64 * 1024);
@@ -51,7 +51,7 @@ export function connector({ secure, host, port }: Address, { trust, lookup }: Co
   if (!secure) return (events) => watched(connect({ ...common, onread: reader(events) }), "connect", events);
   // Loaded when the first TLS connection needs it: 5 ms of the start.
   const tls = process.getBuiltinModule("node:tls");
-  // An address has no name to ask for, and none that a certificate could be found by.
+  // An address has no server name.
   const servername = isIP(host) === 0 ? host : "";
   let session: Buffer | undefined;
   return (events) => {

@@ -16,10 +16,10 @@ const CAUSES: Readonly<Record<string, string>> = {
 
 /** Codes of Node and OpenSSL for certificates and handshakes. */
 const TLS_CODE = /^(?:ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
-/** What may stand in a log line as it is. */
+/** Text that is safe in a log line. */
 const PLAIN_CODE = /^[A-Z][A-Z0-9_]{1,63}$/;
 
-/** undefined: the error does not say. */
+/** undefined: unknown. */
 export function connectionCause(cause: unknown): string | undefined {
   const code = codeOf(cause);
   if (code === undefined) return undefined;

@@ -3,7 +3,7 @@
  *
  * A prompt is paid for each time that a provider works on it, so a request is written once (RFC 9112 section 9.3.1), with
  * one exception: a connection that had been idle and is closed right after the request was written, before a byte of an
- * answer, was closed by the other side as unused. Then the request goes out once more, on a new connection.
+ * answer, was closed by the other side as unused. Then the request is sent once more, on a new connection.
  */
 import type { Socket } from "node:net";
 import { flushInBatch } from "../../base/batching.ts";
@@ -17,7 +17,7 @@ import { exceedsShare, type ShareReader, waitForShare } from "./read-share.ts";
 import { ResponseParser } from "./response-parser.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Kept so long where the provider does not say how long it keeps its side. */
+/** Idle time where the provider does not announce its own. */
 const KEEP_MS = 30_000;
 /** Before the provider's own time is over, so that no request crosses its goodbye. */
 const KEEP_MARGIN_MS = 1_000;
@@ -34,7 +34,7 @@ export class Connection implements PooledConnection<Outgoing>, Carrier, Dated, S
   /** End of the connecting, or of the waiting for another call. */
   #dueMs: number;
   #gone = false;
-  /** The call wants no more for now. */
+  /** The call is paused. */
   #isHeldBack = false;
   /** Others are read before it. */
   #isWaiting = false;
@@ -170,7 +170,7 @@ export class Connection implements PooledConnection<Outgoing>, Carrier, Dated, S
     const { reusable, head } = this.#parser;
     const keepMs =
       head.keepAliveSeconds === undefined ? KEEP_MS : head.keepAliveSeconds * 1000 - KEEP_MARGIN_MS;
-    // An answer that came before the request was out leaves the rest of it in the way.
+    // After an answer that precedes the end of its request, the rest of the request would be in the way.
     if (!reusable || keepMs <= 0 || this.#socket.writableLength > 0) return false;
     this.#parser.reset();
     this.#isHeldBack = false;

@@ -12,10 +12,10 @@ export interface Outgoing {
 const NAME = /^[!#$%&'*+.^_`|~\w-]+$/;
 /** ASCII only, so that head and body can be encoded as one. */
 const VALUE = /^[\t\x20-\x7e]*$/;
-/** They say where the request ends and what becomes of its connection: the client's own. */
+/** They delimit the request and control its connection: set by the client itself. */
 const OWN = /^(?:content-length|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer)$/i;
 
-/** Header lines, each with its CRLF; or what is wrong with them, without any value. */
+/** Header lines, each with its CRLF; or the error, without any value. */
 export function headerLines(headers: OutboundRequest["headers"]): string | Error {
   let lines = "";
   for (const [name, value] of Object.entries(headers)) {

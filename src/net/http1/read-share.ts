@@ -14,7 +14,7 @@ const READERS_MAX = TURN_BYTES / READ_BUFFER.length;
 const LARGE_BYTES = 16 * 1024;
 
 export interface ShareReader {
-  /** Its turn has come. */
+  /** It may read now. */
   readOn(): void;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The head of an HTTP/1.1 answer, read from bytes in one pass (RFC 9112). Strict: what two readers could take for two
- * different things is refused, never repaired. Makes no text of a header that nobody asks for.
+ * different things is refused, never repaired. Headers become texts only when they are read.
  */
 
 /** More bytes are needed; read again from the same place with more of them. */
@@ -24,17 +24,17 @@ export const TEXT_BYTES = bytesMatching(/[\t\x20-\x7e\x80-\xff]/);
 
 export class ResponseHead {
   status = 0;
-  /** undefined: the answer does not say. */
+  /** undefined: not announced. */
   contentLength: number | undefined;
   chunked = false;
-  /** The connection may be used again, as far as the head says. */
+  /** The connection may be used again, according to the head. */
   persistent = true;
-  /** What the provider says it keeps an idle connection for. */
+  /** Idle time that the provider announces. */
   keepAliveSeconds: number | undefined;
   #bytes: Buffer | undefined;
   #fieldsFrom = 0;
   #fieldsTo = 0;
-  /** Bytes of whole lines read so far of a section that is incomplete: each line is read once, however it arrives. */
+  /** Bytes of whole lines read so far of a section that is incomplete: each line is read once, even if it arrives in pieces. */
   #readBytes = 0;
   /** Field lines among them. */
   #fieldCount = 0;

@@ -1,6 +1,6 @@
 /**
  * One HTTP/1.1 answer after another, from the reads of one connection. Never answers to a request of the next call what
- * belongs to this one: whatever comes beyond an answer makes the connection unfit for another.
+ * belongs to this one: bytes after an answer make the connection unusable for another.
  */
 import { ChunkedBody } from "./chunked-body.ts";
 import { INCOMPLETE, MALFORMED, ResponseHead } from "./response-head.ts";
@@ -27,7 +27,7 @@ export class ResponseParser {
   #interim = 0;
   #excess = false;
 
-  /** The head of the answer has come, not only an interim one. */
+  /** The head of the answer has been read, not only an interim one. */
   get headComplete(): boolean {
     return this.#part !== "head";
   }
@@ -92,7 +92,7 @@ export class ResponseParser {
     return at !== MALFORMED;
   }
 
-  /** What the head says of the body. False when it says what was not asked for. */
+  /** Reads the framing of the body from the head. False when it is not what was requested. */
   #begin(): boolean {
     const { status, contentLength, chunked } = this.head;
     // More must follow an interim answer, and HTTP/1.0 has none.

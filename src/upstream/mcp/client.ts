@@ -1,6 +1,6 @@
 /**
  * An upstream MCP server as the bridge sees it: its tools, kept for a while, and calls of them. A server that cannot be
- * reached costs the others nothing: it offers what it last did.
+ * reached does not affect the others: its last list of tools stays.
  */
 
 import { isJsonObject, type JsonMap } from "../../base/json.ts";
@@ -20,7 +20,7 @@ import {
 
 export type { UpstreamOutcome } from "./wire.ts";
 
-/** A list is asked for again after so long, or when the server says that it has changed. */
+/** A list is fetched again after this time, or when the server reports a change. */
 const FRESH_MS = 30_000;
 /** After a failed list the next one waits so long. */
 const RETRY_MS = 5000;
@@ -59,7 +59,7 @@ export interface UpstreamCall {
   readonly traceparent: string | undefined;
   readonly onProgress: ((progress: UpstreamProgress) => void) | undefined;
   readonly onLog: ((message: UpstreamLog) => void) | undefined;
-  /** The least severe messages that `onLog` wants; undefined: all. */
+  /** The least severe messages for `onLog`; undefined: all. */
   readonly logLevel: string | undefined;
   /** Handed the way to give the call up, as soon as it is under way. */
   onStart(cancel: () => void): void;
@@ -165,7 +165,7 @@ class Client implements McpClient {
   }
 }
 
-/** What is none is left out; so is what can only be called as a task, which the bridge has none of. */
+/** Invalid tools are left out, and those that can only be called as tasks, which the bridge does not support. */
 function readTool(tool: unknown): UpstreamTool | undefined {
   if (!isJsonObject(tool)) return undefined;
   const { name, title, description, inputSchema, outputSchema, annotations, execution } = tool;
@@ -182,7 +182,7 @@ function readTool(tool: unknown): UpstreamTool | undefined {
   };
 }
 
-/** As it came, but for the word of the stateless revision that says whether it is whole. */
+/** As received, without the field of the stateless revision that says whether it is complete. */
 function toolResult(result: JsonMap): UpstreamOutcome {
   const { resultType, content = [], ...rest } = result;
   if (resultType !== undefined && resultType !== "complete") {

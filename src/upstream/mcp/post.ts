@@ -40,7 +40,7 @@ export interface McpSent {
   onMessage(message: JsonMap): boolean;
 }
 
-/** How a POST ended: `failed` in short when its answer did not come whole and well-formed. */
+/** How a POST ended: `failed` in short when its answer was not complete and well-formed. */
 export type McpEnd =
   | { readonly status: number; readonly headers: Readonly<Record<string, string>> }
   | { readonly failed: string };
@@ -107,10 +107,10 @@ class Posting implements McpPosting, HttpHandler {
   #bytes = 0;
   #settle: (end: McpEnd) => void = () => {};
   #isOver = false;
-  /** Of a stream that goes on behind its answer. */
+  /** Of a stream that continues after its answer. */
   #linger: { cancel(): void } | undefined;
 
-  /** `closed` is called when it has no connection any more. */
+  /** `closed` is called when its connection is closed. */
   constructor(sent: McpSent, clock: Clock, closed: () => void) {
     this.#sent = sent;
     this.#clock = clock;
@@ -129,7 +129,7 @@ class Posting implements McpPosting, HttpHandler {
     const headers = answer.record();
     this.#end = { status, headers };
     if (headers["content-type"]?.toLowerCase().startsWith("text/event-stream") !== true) return;
-    // A result comes in one event: it may be as large as a whole answer.
+    // A result is one event: it may be as large as a whole answer.
     this.#events = framing("sse", (_name, text) => this.#event(text), ANSWER_BYTES_MAX);
   }
 
@@ -162,7 +162,7 @@ class Posting implements McpPosting, HttpHandler {
   }
 
   #takeWhole(text: string, status: number): void {
-    // Of a refusal the status says enough, whatever the body is.
+    // For a refusal the status suffices.
     if (text.trim() !== "" && (status < 400 || text.trimStart().startsWith("{"))) this.#take(text, status);
   }
 

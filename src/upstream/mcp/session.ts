@@ -21,7 +21,7 @@ import {
   withEnvelope,
 } from "./wire.ts";
 
-/** For what is asked on the way to an answer: greetings, lists. */
+/** For requests that precede a call: handshakes, lists. */
 export const SHORT_MS = 5000;
 /** After a server could not be reached it is left alone for so long. */
 const COOL_MS = 5000;
@@ -35,7 +35,7 @@ export interface McpSessionOptions {
   readonly clock: Clock;
   /** Default: the system's. */
   readonly resolve?: Resolve;
-  /** The server says that its tools have changed. */
+  /** The server reports that its tools have changed. */
   onListChanged(): void;
 }
 
@@ -51,7 +51,7 @@ export interface McpRequest {
   readonly traceparent?: string | undefined;
   readonly onProgress?: ((progress: UpstreamProgress) => void) | undefined;
   readonly onLog?: ((message: UpstreamLog) => void) | undefined;
-  /** The least severe messages that `onLog` wants. */
+  /** The least severe messages for `onLog`. */
   readonly logLevel?: string | undefined;
   /** Handed the way to give the request up, as soon as it is under way. */
   readonly onStart?: (cancel: () => void) => void;
@@ -60,7 +60,7 @@ export interface McpRequest {
 /** How the server is known to answer, or why that could not be found out. */
 type Greeting = Dialect | { readonly failed: string };
 
-/** Of what comes before the answer to a request. */
+/** Of messages before the answer to a request. */
 interface Listeners {
   readonly onProgress: (token: unknown) => McpRequest["onProgress"];
   readonly onLog: McpRequest["onLog"];
@@ -68,7 +68,7 @@ interface Listeners {
 
 interface Exchanged {
   readonly outcome: UpstreamOutcome;
-  /** HTTP's; 0: none came. */
+  /** HTTP's; 0: no answer. */
   readonly status: number;
   readonly session: string | undefined;
 }
@@ -180,7 +180,7 @@ export class McpSession {
     const posting = this.#send({ method: "POST", body, headers, timeoutMs, onMessage });
     onStart?.(() => {
       posting.cancel();
-      // A stateless server is told by the closed connection.
+      // For a stateless server the closed connection is the cancellation.
       const gone = { requestId: id, reason: "the caller has gone" };
       if (!dialect.stateless) void this.#tell({ method: "notifications/cancelled", params: gone }, dialect);
     });
@@ -217,7 +217,7 @@ export class McpSession {
     void this.#tell(method === "ping" ? { id, result: {} } : { id, error: refusal }, dialect);
   }
 
-  /** Sends what is no request: a notification, or the answer to the server's own. */
+  /** Sends a message that is not a request: a notification, or the answer to a request of the server. */
   #tell(message: JsonMap, dialect: Dialect): Promise<unknown> {
     const body = JSON.stringify({ jsonrpc: "2.0", ...message });
     return this.#send({ method: "POST", body, headers: dialectHeaders(dialect, "", undefined) }).ended;

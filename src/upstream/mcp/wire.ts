@@ -1,5 +1,5 @@
 /**
- * What is said to upstream MCP servers and what comes back, as far as both eras of the protocol share it: messages,
+ * Messages to upstream MCP servers and their answers, as far as both eras of the protocol share them: messages,
  * revisions, the envelope and headers of the stateless one. Opens no connection.
  */
 import { isJsonObject, type JsonMap } from "../../base/json.ts";
@@ -17,7 +17,7 @@ export interface UpstreamError {
   readonly data?: JsonValue;
 }
 
-/** `failed`: no answer of the protocol came; in short, for the log and the client. */
+/** `failed`: there was no answer of the protocol; in short, for the log and the client. */
 export type UpstreamOutcome =
   | { readonly result: JsonMap }
   | { readonly error: UpstreamError }
@@ -54,7 +54,7 @@ export interface RequestMeta {
   readonly logLevel: string | undefined;
 }
 
-/** Params with what the dialect wants in every request. */
+/** Params with the fields that the dialect requires in every request. */
 export function withEnvelope(
   params: JsonMap,
   { stateless }: Dialect,
@@ -74,7 +74,7 @@ export function withEnvelope(
   return Object.keys(meta).length === 0 ? params : { ...params, _meta: meta };
 }
 
-/** Headers that repeat what a message says, and name the session. */
+/** Headers that repeat fields of a message, and name the session. */
 export function dialectHeaders(dialect: Dialect, method: string, name: string | undefined): JsonHeaders {
   if (dialect.stateless) {
     return {
@@ -113,7 +113,7 @@ export function argumentHeaders(inputSchema: JsonMap | undefined, args: JsonMap)
   return found;
 }
 
-/** What is no plain header text goes out in base64. */
+/** Anything but plain header text is sent in base64. */
 function headerText(text: string): string {
   const isPlain = /^[\x20-\x7e]+$/.test(text) && text === text.trim() && !text.startsWith("=?base64?");
   return isPlain ? text : `=?base64?${Buffer.from(text, "utf8").toString("base64")}?=`;
@@ -144,7 +144,7 @@ export function wantedInput({ inputRequests }: JsonMap): string {
   return names.length === 0 ? "more input" : names.join(", ");
 }
 
-/** The outcome that an answer's message stands for; undefined when it is malformed. */
+/** The outcome that an answer's message represents; undefined when it is malformed. */
 export function outcomeOf({ result, error }: JsonMap): UpstreamOutcome | undefined {
   if (isJsonObject(result)) return { result };
   if (!isJsonObject(error)) return undefined;

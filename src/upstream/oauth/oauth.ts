@@ -1,6 +1,6 @@
 /**
  * One OAuth connection: an access token for upstreams, asked for once for all who wait, kept until shortly before its
- * end. Callers sign with it; it goes into no message, and neither does any other secret.
+ * end. Callers sign with it; no message contains it, nor any other secret.
  */
 
 import { withoutAddress } from "../../base/without-address.ts";
@@ -61,7 +61,7 @@ const MARGIN_SECONDS = 30;
 const MARGIN_SHARE = 0.1;
 /** While refreshes go on failing, the audit log hears of it so often. */
 const FAILURES_APART_MS = 60_000;
-/** More than RFC 6750 lets stand behind `Bearer`, since servers do not keep to it; no more than a header takes. */
+/** More characters than RFC 6750 allows after `Bearer`, since servers do not comply; only characters of headers. */
 const BEARER_TOKEN = /^[\x21-\x7e]+$/;
 /** An error code that can be shown; descriptions could hold anything. */
 const ERROR_CODE = /^[a-z_]{1,64}$/;
@@ -82,7 +82,7 @@ class TokenSource implements OAuthConnection {
   /** Monotonic. */
   #usableUntilMs = 0;
   #refreshToken: string | null;
-  /** How the client says who it is: as RFC 6749 wants every server to take it, until one has refused that. */
+  /** How the client authenticates: as RFC 6749 requires every server to support, until one has refused that. */
   #inBody = false;
   #pending: Promise<string | OAuthFailure> | undefined;
   #state: "new" | "connected" | "failing" = "new";
