@@ -29,7 +29,7 @@ import { resolveConfig } from "./resolve.ts";
 import type { FilledConfig } from "./schema/config.ts";
 import { type ConfigSchema, schemaWith } from "./schema/config.ts";
 import { fillDefaults } from "./schema/defaults.ts";
-import { type ShownConfig, shownConfig } from "./shown.ts";
+import { type LoadedShown, shownConfig } from "./shown.ts";
 
 export type { PluginKind, PluginLoader, PluginLookup } from "./plugins.ts";
 
@@ -92,7 +92,7 @@ export interface LoadOutcome {
   /** `admin` likewise. */
   readonly admin: FilledConfig["admin"] | undefined;
   /** On request, when there are no errors. Holds all files' texts, and cannot be sent to another thread. */
-  readonly shown?: ShownConfig;
+  readonly shown?: LoadedShown;
   /**
    * Hex SHA-256 over the texts that make up the configuration, in the order read: references unresolved, and no file that
    * may hold a secret. Equal files have equal hashes wherever they are.
@@ -113,7 +113,7 @@ export async function loadConfig(
   let config: ResolvedConfig | undefined;
   let stateDirectory: string | undefined;
   let admin: LoadOutcome["admin"];
-  let shown: ShownConfig | undefined;
+  let shown: LoadedShown | undefined;
   try {
     ({ config, stateDirectory, admin, shown } = await resolveAll(request, reader, loadPlugins, alive));
   } catch (thrown) {
@@ -145,7 +145,7 @@ interface Resolved {
   readonly config: ResolvedConfig | undefined;
   readonly stateDirectory: string | undefined;
   readonly admin: LoadOutcome["admin"];
-  readonly shown: ShownConfig | undefined;
+  readonly shown: LoadedShown | undefined;
 }
 
 /** What there is to serve, as far as the files allow; what is wrong is reported to the reader's reporter. */
@@ -160,7 +160,7 @@ async function resolveAll(
   let config: ResolvedConfig | undefined;
   let stateDirectory: string | undefined;
   let admin: LoadOutcome["admin"];
-  let shown: ShownConfig | undefined;
+  let shown: LoadedShown | undefined;
   if (root !== undefined && hasKnownVersion(root, reader)) {
     const { isWhole } = reader.state;
     const builtIn = await loadPlugins([]);

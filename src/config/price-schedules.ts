@@ -22,6 +22,9 @@ type Period = PriceSchedule[number];
 type Prices = Pick<Period, "rates" | "long">;
 type Rates = Period["rates"];
 
+/** A configuration's own prices. */
+type Priced = Pick<ResolvedConfig, "prices">;
+
 interface Model {
   readonly provider: string;
   readonly model: string;
@@ -30,18 +33,14 @@ interface Model {
 type Schedules = Readonly<Record<string, PriceSchedule>>;
 
 /** Keyed by `provider/model`, or `*` for all. What costs nothing is left out: its calls need no reservation. */
-export function schedulesOf(
-  config: ResolvedConfig,
-  endpoint: EndpointConfig,
-  targets: readonly Model[],
-): Schedules {
+export function schedulesOf(config: Priced, endpoint: EndpointConfig, targets: readonly Model[]): Schedules {
   const own = endpoint.estimated_cost_per_1k_tokens_usd;
   if (own !== null) return { "*": [{ from_ms: 0, rates: flat(own.nanoUsd / 1000) }] };
   return listSchedulesOf(config, targets);
 }
 
 /** By the list prices alone: what the calls would cost without a price of the endpoint's own. */
-export function listSchedulesOf(config: ResolvedConfig, targets: readonly Model[]): Schedules {
+export function listSchedulesOf(config: Priced, targets: readonly Model[]): Schedules {
   const schedules: Record<string, readonly Period[]> = {};
   for (const target of targets) {
     const schedule = listScheduleOf(config, target);
@@ -55,7 +54,7 @@ export function listSchedulesOf(config: ResolvedConfig, targets: readonly Model[
  * Of other models that these providers may run within an answer (an adviser, say): all that the price lists know. What
  * they are is known only when the answer comes.
  */
-export function innerSchedulesOf(config: ResolvedConfig, targets: readonly Model[]): Schedules {
+export function innerSchedulesOf(config: Priced, targets: readonly Model[]): Schedules {
   const providers = new Set(targets.map(({ provider }) => provider).filter(runsOtherModels));
   const models = [...providers].flatMap((provider) => [
     ...pricedModels(provider).map((model) => ({ provider, model })),
@@ -70,16 +69,16 @@ interface Book {
   readonly schedules: Map<string, readonly Period[]>;
 }
 
-const books = new WeakMap<ResolvedConfig, Book>();
+const books = new WeakMap<Priced, Book>();
 
 /** The model's name under which `prices` has its price; undefined: they have none. */
-export function configuredPriceName(config: ResolvedConfig, { provider, model }: Model): string | undefined {
+export function configuredPriceName(config: Priced, { provider, model }: Model): string | undefined {
   const { rows } = bookOf(config);
   const price = findPrice(provider, model, (name) => rows.get(`${provider}/${name}`));
   return price !== undefined && "provider" in price ? price.model : undefined;
 }
 
-function bookOf(config: ResolvedConfig): Book {
+function bookOf(config: Priced): Book {
   let book = books.get(config);
   if (book === undefined) {
     const rows = new Map(config.prices.map((price) => [`${price.provider}/${price.model}`, price]));
@@ -89,7 +88,7 @@ function bookOf(config: ResolvedConfig): Book {
 }
 
 /** By the price lists; empty: they do not know the model. */
-export function listScheduleOf(config: ResolvedConfig, { provider, model }: Model): PriceSchedule {
+export function listScheduleOf(config: Priced, { provider, model }: Model): PriceSchedule {
   const { rows, schedules } = bookOf(config);
   const key = `${provider}/${model}`;
   let schedule = schedules.get(key);

@@ -6,7 +6,7 @@ import { fingerprint } from "../base/ids.ts";
 import type { JsonValue } from "../plugin/chat.ts";
 import type { SourcePlace } from "./model.ts";
 import { escapedReferences } from "./read/references.ts";
-import type { Key, Spot, Tree } from "./read/tree.ts";
+import { isPlainMap, type Key, type Spot, type Tree } from "./read/tree.ts";
 import { isSensitiveKey } from "./report/mask.ts";
 import { slugOf } from "./slug.ts";
 
@@ -37,15 +37,33 @@ export interface ShownConfig {
   ): JsonValue;
 }
 
+/** One whose files are at hand. */
+export interface LoadedShown extends ShownConfig {
+  /** Keys of the map at `path` that are written, with their places. */
+  writtenIn(path: ConfigPath): readonly (readonly [key: string, origin: Origin])[];
+}
+
 /** `config`: filled in, as the checks see it. */
-export function shownConfig(config: object, tree: Tree): ShownConfig {
-  // The shown form of a map is a map.
-  const visible = merged(shown(config, { tree, isSecret: false }) as JsonMap);
+export function shownConfig(config: object, tree: Tree): LoadedShown {
+  let made: JsonMap | undefined;
+  // Made when it is first asked for: a load whose text is in use already is not compared. A map's shown form is a map.
+  const visible = (): JsonMap => (made ??= merged(shown(config, { tree, isSecret: false }) as JsonMap));
   return {
-    config: visible,
+    get config() {
+      return visible();
+    },
     originOf(path) {
       const spot = spotOf(config, path);
       return spot !== undefined && tree.isWritten(spot) ? originAt(spot, tree) : undefined;
+    },
+    writtenIn(path) {
+      const parent = spotOf(config, path);
+      const container: unknown = parent === undefined ? config : Reflect.get(parent.container, parent.key);
+      if (!isPlainMap(container)) return [];
+      return Object.keys(container).flatMap((key) => {
+        const spot = { container, key, parent };
+        return tree.isWritten(spot) ? [[key, originAt(spot, tree)] as const] : [];
+      });
     },
     referenceOf(path) {
       const spot = spotOf(config, path);
@@ -64,7 +82,7 @@ export function shownConfig(config: object, tree: Tree): ShownConfig {
         if (spot === undefined || !tree.isWritten(spot)) return map(value, undefined, path);
         return map(value, () => originAt(spot, tree), path);
       };
-      return walk(visible, config, undefined, []);
+      return walk(visible(), config, undefined, []);
     },
   };
 }
@@ -117,12 +135,26 @@ function shown(value: unknown, showing: Showing): JsonValue {
 }
 
 function shownAt(container: object, key: Key, value: unknown, showing: Showing): JsonValue {
-  const isSensitive = typeof key === "string" && key !== "hash" && isSensitiveKey(key);
-  const isSecret = showing.isSecret || isSensitive;
-  const reference = showing.tree.reference(container, key);
+  const isSecret = showing.isSecret || (typeof key === "string" && isHidden(key));
+  // A reference makes no map and no list.
+  const isScalar = typeof value !== "object" || value === null;
+  const reference = isScalar ? showing.tree.reference(container, key) : undefined;
   if (reference === undefined)
     return shown(typeof value === "string" ? escapedReferences(value) : value, { ...showing, isSecret });
   return isSecret ? withoutWritten(reference.shown) : shownText(reference.shown, false);
+}
+
+const hiddenKeys = new Map<string, boolean>();
+/** Keys of configurations are few; those that maps of users bring are not remembered beyond that. */
+const KEYS_REMEMBERED = 1000;
+
+function isHidden(key: string): boolean {
+  let hidden = hiddenKeys.get(key);
+  if (hidden === undefined) {
+    hidden = key !== "hash" && isSensitiveKey(key);
+    if (hiddenKeys.size < KEYS_REMEMBERED) hiddenKeys.set(key, hidden);
+  }
+  return hidden;
 }
 
 const HIDDEN = "***";

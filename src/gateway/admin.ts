@@ -51,8 +51,9 @@ export function adminContext(sources: AdminSources): AdminContext {
         }),
       ),
     usage: () => usageOf({ clock, store, history: platform.recorded, hash: live.generation?.ref.hash ?? "" }),
-    config: () => {
-      const { packed, generation } = live;
+    config: async () => {
+      const { generation } = live;
+      const packed = await live.packed;
       return packed && generation && unpackConfig(packed, generation.ref);
     },
     records: {

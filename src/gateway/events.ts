@@ -4,8 +4,8 @@
  */
 
 import { type AuditTrail, createAuditTrail } from "../audit/audit.ts";
-import type { ConfigChange } from "../config/diff.ts";
 import type { ResolvedConfig } from "../config/model.ts";
+import type { ConfigChange } from "../plan/audit-events.ts";
 import type { Random } from "../plugin/host.ts";
 import type { Clock, StateStore } from "../plugin/index.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -31,8 +31,14 @@ export class GatewayEvents {
   readonly #reloads: ReloadEvents;
   /** Of the configuration in use. */
   #hash = "";
+  /** Changes that are not known yet. */
+  #pending: Promise<void> = Promise.resolve();
+  readonly #clock: Clock;
+  readonly #log: Log;
 
   constructor({ clock, random, log, metrics, store, onThread = false }: EventsOptions) {
+    this.#clock = clock;
+    this.#log = log;
     const count = deliveryMetrics(metrics, () => dispatcher.waiting);
     const dispatcher = new (onThread ? ThreadedDispatcher : WebhookDispatcher)({ clock, random, log, count });
     this.webhooks = dispatcher;
@@ -46,20 +52,41 @@ export class GatewayEvents {
   }
 
   /**
-   * Applies the webhooks of `after` and then records `changes`, which are none for the first configuration. `hash` in `to`
-   * is the same on every replica that has loaded the same texts.
+   * Applies the webhooks of `after` and then records `changes` once they are known; undefined: the first configuration
+   * has none. `hash` in `to` is the same on every replica that has loaded the same texts.
    */
-  follow(after: ResolvedConfig, to: LoadedRef, changes: readonly ConfigChange[]): void {
+  follow(after: ResolvedConfig, to: LoadedRef, changes?: Promise<readonly ConfigChange[]>): void {
     const from = this.#hash;
     this.#hash = to.hash;
     this.webhooks.configure(after.projects, after.network.allow);
-    this.#reloads.record(from, to, changes);
+    if (changes === undefined) return;
+    const recorded = changes.then(
+      (known) => this.#reloads.record(from, to, known),
+      (thrown: unknown) =>
+        this.#log.error(
+          { err: thrown, hash: to.hash },
+          "audit events of a reload are lost: its changes are not known",
+        ),
+    );
+    this.#pending = Promise.all([this.#pending, recorded]).then(() => undefined);
   }
 
   /** Stores everything, and delivers what it can within `timeoutMs`. After the last call, before the store closes. */
   async close(timeoutMs: number): Promise<void> {
+    await this.#known(timeoutMs);
     await this.#reloads.flush();
     await this.trail.flush();
     await this.webhooks.drain(timeoutMs);
+  }
+
+  /** A thread that does not answer holds nobody up for longer than that. */
+  #known(timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#clock.after(Math.max(0, timeoutMs), resolve);
+      void this.#pending.then(() => {
+        timer.cancel();
+        resolve();
+      });
+    });
   }
 }

@@ -26,6 +26,7 @@ import { Traffic } from "../telemetry/traffic.ts";
 import { adminContext } from "./admin.ts";
 import { ConfigError } from "./config-error.ts";
 import { drain } from "./drain.ts";
+import { loadFirst } from "./first-load.ts";
 import { generationsAlive, type LiveGeneration } from "./generation.ts";
 import { lastValid } from "./last-valid.ts";
 import { Leases } from "./leases.ts";
@@ -34,7 +35,6 @@ import type { Loaded } from "./load.ts";
 import { OverloadMonitor } from "./overload.ts";
 import { createPlatform, type GatewayPlatform, type PlatformOptions } from "./platform.ts";
 import { type Rejected, Reloader, type ReloadOutcome } from "./reloader.ts";
-import { SteadyLoads } from "./steady-load.ts";
 
 export interface GatewayOptions extends PlatformOptions {
   /** File or directory. */
@@ -79,7 +79,7 @@ export type { ReloadOutcome } from "./reloader.ts";
 
 /** Loads and compiles; nothing listens yet. Rejects with ConfigError. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  const asked = await new SteadyLoads().load(requestOf(options));
+  const asked = await loadFirst(requestOf(options));
   const fallback = asked.config === undefined ? await lastValidOf(asked, options) : undefined;
   const loaded = fallback?.loaded ?? asked;
   if (loaded.config === undefined) throw new ConfigError(asked.errors, asked.warnings);
@@ -103,7 +103,7 @@ async function lastValidOf(
   const directory = asked.stateDirectory ?? DEFAULT_STATE_DIRECTORY;
   const kept = await lastValid(directory, requestOf(options));
   if (kept === undefined) return undefined;
-  const loaded = await new SteadyLoads().load(kept.request);
+  const loaded = await loadFirst(kept.request);
   return loaded.config === undefined ? undefined : { loaded, savedAt: kept.savedAt };
 }
 

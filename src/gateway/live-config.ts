@@ -4,9 +4,9 @@
  */
 import { forgetUnusedSchemas } from "../base/json-schema.ts";
 import { CompileError } from "../compile/context.ts";
-import { type ConfigChange, diffConfigs } from "../config/diff.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import type { Diagnostic } from "../config/report/diagnostic.ts";
+import type { KeptSide } from "../plan/kept-side.ts";
 import { InstancePool } from "../plugins-host/instances.ts";
 import { registerConnectionMetrics } from "../telemetry/metrics.ts";
 import { ProviderClients } from "../upstream/provider-clients.ts";
@@ -35,9 +35,11 @@ export class LiveConfig {
   config: ResolvedConfig;
   /** Without them. */
   git: ResolvedConfig;
+  /** What is shown of that; undefined: it is not known. */
+  kept: Promise<KeptSide | undefined> = Promise.resolve(undefined);
   warnings: readonly Diagnostic[] = [];
   /** `git` as the admin listener shows it; undefined without that listener. */
-  packed: Uint8Array | undefined;
+  packed: Promise<Uint8Array | undefined> = Promise.resolve(undefined);
   readonly #rt: GatewayPlatform;
   /** As started: later changes to the fixed sections wait for a restart. */
   readonly #started: ResolvedConfig;
@@ -66,6 +68,11 @@ export class LiveConfig {
     return this.#current;
   }
 
+  /** Whether an admin listener shows configurations. */
+  get isShown(): boolean {
+    return this.#started.admin.enabled;
+  }
+
   /** The sections of `next` that wait for a restart. */
   needsRestart(next: ResolvedConfig): readonly (typeof FIXED)[number][] {
     return FIXED.filter((key) => JSON.stringify(next[key]) !== JSON.stringify(this.#started[key]));
@@ -90,9 +97,7 @@ export class LiveConfig {
       .catch((thrown: unknown) => {
         throw thrown instanceof CompileError ? new ConfigError([setupDiagnostic(thrown)], warnings) : thrown;
       });
-    // Reloads are sequential, so the current configuration is the one that this reload changes.
-    const changes = this.#current === undefined ? [] : await diffConfigs(this.git, usable);
-    await this.#inTurn(() => this.#use(prepared, loaded, changes));
+    await this.#inTurn(() => this.#use(prepared, loaded));
   }
 
   /**
@@ -132,8 +137,8 @@ export class LiveConfig {
     this.#current?.revise(revision);
   }
 
-  async #use(prepared: PreparedBase, loaded: Loaded, changes: readonly ConfigChange[]): Promise<void> {
-    const { hash, warnings, revision } = loaded;
+  async #use(prepared: PreparedBase, loaded: Loaded): Promise<void> {
+    const { hash, warnings, revision, kept, changes } = loaded;
     const { config: usable } = prepared.input;
     if (this.#closed) {
       await prepared.base.release();
@@ -149,13 +154,16 @@ export class LiveConfig {
       throw new StoppedError();
     }
     this.git = usable;
-    this.packed = this.#started.admin.enabled ? (loaded.packed ?? loaded.pack?.()) : undefined;
+    this.kept = changes?.then((changed) => changed.kept).catch(() => undefined) ?? Promise.resolve(kept);
+    const packed = changes?.then((changed) => changed.packed).catch(() => undefined);
+    this.packed = packed ?? Promise.resolve(this.isShown ? loaded.pack?.() : undefined);
     this.warnings = warnings;
     this.#revision = revision;
     this.#swap(layered);
     if (!layered.isKnown)
       this.#rt.log.warn({}, "calls are refused until the state store has said which tokens are revoked");
-    this.#rt.events.follow(usable, { hash, revision: revision ?? "" }, changes);
+    const events = changes?.then((changed) => changed.events);
+    this.#rt.events.follow(usable, { hash, revision: revision ?? "" }, events);
     this.#rt.log.setLevel(usable.log.level);
     this.#rt.http.allow(usable.network.allow);
     this.#rt.traces.configure(usable.telemetry.otlp);

@@ -6,7 +6,7 @@
 import type { AuditTrail } from "../audit/audit.ts";
 import { uuidV5 } from "../base/ids.ts";
 import { Slices } from "../base/slices.ts";
-import type { ConfigChange } from "../config/diff.ts";
+import type { ConfigChange } from "../plan/audit-events.ts";
 import type { MaybePromise, StateStore } from "../plugin/index.ts";
 import { andThen } from "../plugin/index.ts";
 

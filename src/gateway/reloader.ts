@@ -6,6 +6,7 @@ import { demoIn, isLoopback } from "../config/check/demo-token.ts";
 import type { LoadRequest } from "../config/load.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import type { Diagnostic } from "../config/report/diagnostic.ts";
+import type { ChangeSummary } from "../plan/change-summary.ts";
 import type { Timer } from "../plugin/host.ts";
 import type { ReviewedChange } from "../surfaces/shared-routes.ts";
 import { ConfigError, demoDiagnostic, loadDiagnostic } from "./config-error.ts";
@@ -27,6 +28,8 @@ export interface ReloadOutcome {
   readonly warnings: readonly Diagnostic[];
   /** Sections that changed and need a restart: `server`, `admin`, `state`. */
   readonly needsRestart: readonly string[];
+  /** What it has changed; absent: nothing, or it is not known. */
+  readonly changes?: ChangeSummary;
   /** The configuration in use after the reload. */
   readonly inUse: LoadedRef;
   /** Present: nothing was applied, since another configuration than the reviewed one runs or would have been applied. */
@@ -192,7 +195,13 @@ export class Reloader {
 
   async #loadAndApply(): Promise<ReloadOutcome> {
     const { live, platform, request } = this.#options;
-    const loaded = await this.#loader.load(request(), { config: live.git, digest: this.#digest });
+    const kept = await live.kept;
+    const loaded = await this.#loader.load(request(), {
+      config: live.git,
+      digest: this.#digest,
+      kept,
+      packs: live.isShown,
+    });
     const { config, hash, digest, errors, warnings } = loaded;
     const found = config === undefined || errors.length > 0 ? errors : this.#publicDemo(config);
     if (config === undefined || found.length > 0) {
@@ -220,11 +229,35 @@ export class Reloader {
     this.#keep(loaded);
     const needsRestart = live.needsRestart(config);
     const { revision } = this.#inUse;
+    const generation = this.#generation;
+    const changes = await this.#changesOf(loaded);
     platform.log.info(
-      { generation: this.#generation, hash, revision, needs_restart: needsRestart },
+      {
+        generation,
+        hash,
+        revision,
+        needs_restart: needsRestart,
+        ...(changes && { changes: changes.counts }),
+      },
       "configuration applied",
     );
-    return this.#accepted(hash, { changed: true, warnings, needsRestart });
+    return this.#accepted(hash, { changed: true, warnings, needsRestart, ...(changes && { changes }) });
+  }
+
+  /** Computed while the configuration was compiled. undefined: they are not known, and the reload holds nevertheless. */
+  async #changesOf({ changes }: Loaded): Promise<ChangeSummary | undefined> {
+    try {
+      const known = await changes;
+      if (known?.fault !== undefined)
+        this.#options.platform.log.error(
+          { reason: known.fault },
+          "the changes of a reload could not be judged",
+        );
+      return known?.summary;
+    } catch {
+      // Logged where their audit events are missed.
+      return undefined;
+    }
   }
 
   /** The address is the one that was bound at start: a changed `server.host` waits for a restart. */

@@ -133,12 +133,13 @@ function originOf({ shown }: Side, object: ConfigObject, path: ConfigPath): Orig
 }
 
 /** Of the maps and lists around a value, the first that is written. */
-function nearest({ shown, config }: Side, path: ConfigPath): Origin {
+function nearest({ shown }: Side, path: ConfigPath): Origin {
   for (let length = path.length; length > 0; length--) {
     const origin = shown.originOf(path.slice(0, length));
     if (origin !== undefined) return { ...origin, path: pathText(path) };
   }
-  return { at: startOf(config.projects[0]?.endpoints[0]?.at.file ?? ""), path: pathText(path) };
+  // `version` is in every configuration.
+  return { at: startOf(shown.originOf(["version"])?.at.file ?? ""), path: pathText(path) };
 }
 
 /** In `to`: what held the value that is gone. */

@@ -6,7 +6,7 @@ import { relative } from "node:path";
 import type { SourcePlace } from "../config/model.ts";
 import type { JsonValue } from "../plugin/chat.ts";
 import type { Acceptances } from "./acceptance.ts";
-import { changesBetween } from "./changes.ts";
+import { changesBetween, type ObjectChange } from "./changes.ts";
 import { type ObjectRef, objectsOf } from "./objects.ts";
 import type { PlanChange } from "./plan.ts";
 import { RISKS, type Risk, type RuleId } from "./rules.ts";
@@ -145,7 +145,7 @@ export function planOf(input: DocumentInput): Plan {
     newPlaces.set(made, placeOf(change.acceptedAt, cwd));
     return made;
   });
-  const verbs = verbsOf(input);
+  const verbs = verbsOf(changesBetween(from, to));
   const ordered = RISKS.flatMap((risk) => changes.filter((change) => change.risk === risk));
   const document: PlanDocument = {
     plan_version: PLAN_VERSION,
@@ -209,8 +209,7 @@ export function objectName({ kind, project, name }: ObjectRef): string {
   return project === null || kind === "project" ? name : `${project}/${name}`;
 }
 
-function verbsOf({ from, to }: DocumentInput): ReadonlyMap<string, Verb> {
-  const changes = changesBetween(from, to);
+export function verbsOf(changes: readonly ObjectChange[]): ReadonlyMap<string, Verb> {
   return new Map(
     changes.map(({ ref, before, after }) => [
       keyOf(ref),
@@ -219,7 +218,11 @@ function verbsOf({ from, to }: DocumentInput): ReadonlyMap<string, Verb> {
   );
 }
 
-function countsOf(verbs: ReadonlyMap<string, Verb>, changes: readonly DocumentChange[]): PlanCounts {
+/** What happens to each object, and how many changes of each risk nobody has accepted. */
+export function countsOf(
+  verbs: ReadonlyMap<string, Verb>,
+  changes: readonly Pick<DocumentChange, "risk" | "accepted">[],
+): PlanCounts {
   const counts = { add: 0, change: 0, remove: 0, breaking: 0, weakens: 0, money: 0, behavior: 0, safe: 0 };
   for (const verb of verbs.values()) counts[verb] += 1;
   for (const { risk, accepted } of changes) if (accepted === null) counts[risk] += 1;

@@ -26,13 +26,17 @@ export interface JudgeOptions {
   readonly nowMs: number;
   /** Measured tokens of an endpoint's or alias's calls; undefined: nothing is known of it. */
   readonly tokensOf?: (object: ObjectRef) => CallTokens | undefined;
+  /** Default: `changesBetween` of the two sides. */
+  readonly changes?: readonly ObjectChange[];
 }
 
 /** In the order of the configuration. Equal sides have none. */
 export function judge(from: Side, to: Side, options: JudgeOptions): readonly PlanChange[] {
+  const { changes = changesBetween(from, to) } = options;
+  if (changes.length === 0) return [];
   const facts = { ...options, tokensOf: options.tokensOf ?? (() => undefined) };
   const sides = { from: prepareSide(from, facts), to: prepareSide(to, facts) };
-  const drafts = changesBetween(from, to).flatMap((change) => findingsOf(change, sides));
+  const drafts = changes.flatMap((change) => findingsOf(change, sides));
   return sharedCauses(drafts, sides);
 }
 

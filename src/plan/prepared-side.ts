@@ -2,7 +2,6 @@
  * One side of a plan with what rules ask about it: its objects, who uses which of them, and the hosts that it talks to.
  */
 
-import type { ResolvedConfig } from "../config/model.ts";
 import { configuredPriceName } from "../config/price-schedules.ts";
 import { asJsonMap } from "../config/shown.ts";
 import type { JsonValue } from "../plugin/chat.ts";
@@ -81,7 +80,7 @@ export function targetsOf(
 function usersOf(
   objects: readonly ConfigObject[],
   byIdentity: ReadonlyMap<string, ConfigObject>,
-  config: ResolvedConfig,
+  config: Side["config"],
 ): ReadonlyMap<string, readonly ObjectRef[]> {
   const users = new Map<string, ObjectRef[]>();
   const add = (identity: string, user: ConfigObject): void => {

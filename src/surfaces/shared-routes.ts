@@ -1,9 +1,11 @@
 /** Routes that both listeners have: health, and the control plane on the one that the configuration names. */
+
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JsonMap } from "../base/json.ts";
 import type { Diagnostic } from "../config/report/diagnostic.ts";
 import { sendError, sendJson } from "../http/respond.ts";
 import type { RequestHandler } from "../http/server.ts";
+import type { ChangeSummary } from "../plan/change-summary.ts";
 import type { MaybePromise } from "../plugin/index.ts";
 import { andThen } from "../plugin/index.ts";
 import { type RoutePath, wrongMethod } from "./router.ts";
@@ -95,6 +97,8 @@ export interface Reload {
   readonly needsRestart: readonly string[];
   readonly errors: readonly Diagnostic[];
   readonly warnings: readonly Diagnostic[];
+  /** What it has changed; absent: nothing, or it is not known. */
+  readonly changes?: ChangeSummary;
   /** The configuration in use. */
   readonly inUse: ConfigName;
   /** Present: nothing was applied, since it is not what was reviewed. */
@@ -113,11 +117,21 @@ export interface ReviewedChange {
   readonly toHash: string;
 }
 
-export function reloadFields({ ok, changed, generation, needsRestart, errors }: Reload): JsonMap {
+export function reloadFields({ ok, changed, generation, needsRestart, errors, changes }: Reload): JsonMap {
   return {
     ...{ ok, changed, generation, needs_restart: needsRestart },
+    ...(changes === undefined ? {} : changeFields(changes)),
     errors: errors.map(({ code, message, file, line, column, path }) => ({
       ...{ code, message, file, line, column, path },
     })),
+  };
+}
+
+/** Counts as in a plan, and the changes of the highest risks. */
+export function changeFields({ counts, changes, total }: ChangeSummary) {
+  return {
+    counts: { ...counts },
+    changes: changes.map((change) => ({ ...change, object: { ...change.object } })),
+    changes_total: total,
   };
 }

@@ -6,12 +6,13 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { compileConfig } from "../../src/compile/compile.ts";
 import type { CompiledConfig } from "../../src/compile/model.ts";
-import { diffConfigs } from "../../src/config/diff.ts";
 import type { ResolvedConfig } from "../../src/config/model.ts";
 import { entryKeys } from "../../src/config/read/entry-keys.ts";
+import { Comparer, sideOf } from "../../src/gateway/compared.ts";
 import { ConfigReceiver, ConfigSender } from "../../src/gateway/config-transfer.ts";
 import { load } from "../../src/gateway/load.ts";
 import { createPlatform } from "../../src/gateway/platform.ts";
+import { keepSide } from "../../src/plan/kept-side.ts";
 import { InstancePool } from "../../src/plugins-host/instances.ts";
 import { virtualClock } from "../../src/testing/virtual-clock.ts";
 import { ProviderClients } from "../../src/upstream/provider-clients.ts";
@@ -25,16 +26,26 @@ interface Shape {
   readonly reply?: string;
   /** Lines on top. */
   readonly comment?: string;
+  readonly endpoints?: number;
+  /** What the prompts of all others begin with. */
+  readonly every?: string;
 }
 
-function textOf({ prompt = "As ever.", reply = "yes", comment = "" }: Shape): string {
+function textOf(shape: Shape): string {
+  const {
+    prompt = "As ever.",
+    reply = "yes",
+    comment = "",
+    every = "You are",
+    endpoints: length = ENDPOINTS,
+  } = shape;
   const endpoints = Array.from(
-    { length: ENDPOINTS },
+    { length },
     (_, index) => `      - name: E${index}
         provider: mock
         model: m
         credential: demo
-        prompt: ${JSON.stringify(index === 7 ? prompt : `You are number ${index}.`)}
+        prompt: ${JSON.stringify(index === 7 ? prompt : `${every} number ${index}.`)}
         guardrails: [{ use: keyword_blocklist, keywords: [word${index}] }]
 `,
   );
@@ -56,9 +67,18 @@ function loads(t: TestContext) {
   const path = join(folder, "gateway.yaml");
   return async (shape: Shape) => {
     writeFileSync(path, textOf(shape));
-    const loaded = await load({ path, overlays: [], env: {}, secrets: "resolve", strict: false });
+    const loaded = await load({
+      path,
+      overlays: [],
+      env: {},
+      secrets: "resolve",
+      strict: false,
+      shows: true,
+    });
     assert.ok(loaded.config, JSON.stringify(loaded.errors));
-    return { config: loaded.config, registry: loaded.registry };
+    const side = sideOf(loaded);
+    assert.ok(side);
+    return { config: loaded.config, registry: loaded.registry, side };
   };
 }
 
@@ -124,14 +144,39 @@ test("moved lines change nothing, a changed prompt one endpoint, and a changed c
 
 test("events name what has changed, and moved lines raise none", async (t) => {
   const loaded = loads(t);
-  const { config: first } = await loaded({});
-  const { config: moved } = await loaded({ comment: "# More.\n" });
-  assert.deepEqual(await diffConfigs(first, moved), []);
-  const { config: changed } = await loaded({ prompt: "Changed." });
-  const [change, ...more] = await diffConfigs(moved, changed);
+  const first = await loaded({});
+  const moved = await loaded({ comment: "# More.\n" });
+  const changed = await loaded({ prompt: "Changed." });
+  const compared = (from: typeof first, to: typeof first): Comparer =>
+    new Comparer(to.side, { inUse: keepSide(from.side), registry: to.registry, nowMs: 0 });
+  const none = compared(first, moved);
+  assert.equal(none.next(), undefined);
+  assert.equal(none.comparison.summary.total, 0);
+  const one = compared(moved, changed);
+  const [change, ...more] = one.next() ?? [];
   assert.deepEqual(more, []);
   assert.deepEqual(
     [change?.event, change?.target, change?.metadata],
     ["endpoint.updated", "E7", { kind: "endpoint", slug: "e7", fields: ["prompt"] }],
   );
+  assert.equal(one.next(), undefined);
+  const { summary, fault } = one.comparison;
+  assert.equal(fault, undefined);
+  assert.deepEqual(
+    [summary.counts.change, summary.counts.behavior, summary.total, summary.changes[0]?.rule],
+    [1, 1, 1, "P401"],
+  );
+});
+
+test("however many events there are, each message to the calls' thread has a few hundred", async (t) => {
+  const loaded = loads(t);
+  const from = await loaded({ endpoints: 1300 });
+  const to = await loaded({ endpoints: 1300, every: "Changed" });
+  const comparer = new Comparer(to.side, { inUse: keepSide(from.side), registry: to.registry, nowMs: 0 });
+  const pieces: number[] = [];
+  for (let piece = comparer.next(); piece !== undefined; piece = comparer.next()) pieces.push(piece.length);
+  assert.deepEqual(pieces, [500, 500, 299]);
+  const { summary, kept } = comparer.comparison;
+  assert.deepEqual([summary.total, summary.changes.length], [1299, 100]);
+  assert.ok(kept.length < 200_000, `${kept.length} bytes are kept`);
 });

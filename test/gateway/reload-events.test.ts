@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createAuditTrail } from "../../src/audit/audit.ts";
-import type { ConfigChange } from "../../src/config/diff.ts";
 import { CLAIM_SECONDS, ReloadEvents } from "../../src/gateway/reload-events.ts";
+import type { ConfigChange } from "../../src/plan/audit-events.ts";
 import type { StateStore } from "../../src/plugin/index.ts";
 import { memoryStore } from "../../src/state/memory/memory.ts";
 import { type VirtualClock, virtualClock } from "../../src/testing/virtual-clock.ts";

@@ -7,7 +7,7 @@ import { chatRequest, openOffline, toolRequest } from "../../src/offline/offline
 import type { OfflineResult } from "../../src/offline/result.ts";
 import type { ScriptEntry } from "../../src/offline/script.ts";
 import { judge } from "../../src/plan/plan.ts";
-import type { Side } from "../../src/plan/side.ts";
+import type { WholeSide } from "../../src/plan/side.ts";
 import { PROJECT_UUID } from "../config/kit.ts";
 import { NOW_MS, OPTIONS, registry, sideInMemory } from "./kit.ts";
 import { type Json, type JsonMap, Random } from "./random-config.ts";
@@ -121,7 +121,7 @@ function configOf({ endpoint, token }: Parts): string {
 }
 
 /** Two configurations that differ in one key, drawn from a seed; undefined: the checks reject one. */
-export async function drawnPair(random: Random): Promise<readonly [Side, Side] | undefined> {
+export async function drawnPair(random: Random): Promise<readonly [WholeSide, WholeSide] | undefined> {
   const [before, after] = random.chance(0.35)
     ? guardrailPair(random)
     : random.chance(0.2)
@@ -213,7 +213,7 @@ function observed({
 }
 
 /** Everything that the probes show of one side. */
-export async function behaviorOf({ config, hash }: Side): Promise<string> {
+export async function behaviorOf({ config, hash }: WholeSide): Promise<string> {
   const offline = await openOffline({ config, registry, hash });
   const token = offline.token(PROJECT_UUID, "7");
   const seen: unknown[] = [];

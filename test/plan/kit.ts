@@ -5,7 +5,7 @@ import { loadConfig, type PluginLoader } from "../../src/config/load.ts";
 import type { Files } from "../../src/config/read/files.ts";
 import { type JudgeOptions, judge, type PlanChange } from "../../src/plan/plan.ts";
 import type { FindPlugin } from "../../src/plan/prepared-side.ts";
-import type { Side } from "../../src/plan/side.ts";
+import type { WholeSide } from "../../src/plan/side.ts";
 import { loadRegistry } from "../../src/plugins-host/registry.ts";
 import { type Folder, folderOf, PROJECT_UUID, projectOf } from "../config/kit.ts";
 
@@ -16,7 +16,7 @@ const plugins: PluginLoader = async () => registry;
 const findPlugin: FindPlugin = (kind, name) => registry.find(kind, name);
 export const OPTIONS: JudgeOptions = { findPlugin, nowMs: NOW_MS };
 
-export async function sideOf(folder: Folder, name: string): Promise<Side> {
+export async function sideOf(folder: Folder, name: string): Promise<WholeSide> {
   const { shown, config, hash, errors } = await folder.load({ secrets: "keep", shows: true }, plugins);
   assert.deepEqual(
     errors.map(({ message, line }) => `${line}: ${message}`),
@@ -27,7 +27,7 @@ export async function sideOf(folder: Folder, name: string): Promise<Side> {
 }
 
 /** One file. */
-export async function sideOfText(t: TestContext, text: string, name: string): Promise<Side> {
+export async function sideOfText(t: TestContext, text: string, name: string): Promise<WholeSide> {
   return sideOf(folderOf(t, { "gateway.config.yaml": text }), name);
 }
 
@@ -99,7 +99,7 @@ export const rulesOf = (changes: readonly PlanChange[]): readonly string[] =>
   changes.map(({ rule }) => rule).sort();
 
 /** Loads a configuration that is on no disk; undefined: the checks reject it. */
-export async function sideInMemory(text: string, name: string): Promise<Side | undefined> {
+export async function sideInMemory(text: string, name: string): Promise<WholeSide | undefined> {
   const path = `/memory/${name}/gateway.config.yaml`;
   const bytes = Buffer.from(text);
   const files: Files = {

@@ -44,13 +44,13 @@ const WALLS: Readonly<Record<string, Wall>> = {
   http: { values: PUBLIC },
   surfaces: {
     values: [...PUBLIC, "http", "pipeline", "state", "audit", "history"],
-    types: ["compile", "config", "webhooks", "telemetry"],
+    types: ["compile", "config", "plan", "webhooks", "telemetry"],
   },
   gateway: {
     values: [
       ...PUBLIC,
       ...["plugin-guard", "config", "net", "upstream", "state", "telemetry", "audit", "webhooks"],
-      ...["guardrails", "plugins-host", "compile", "pipeline", "http", "surfaces", "history"],
+      ...["guardrails", "plugins-host", "compile", "pipeline", "http", "surfaces", "history", "plan"],
     ],
   },
   plan: { values: [...PUBLIC, "config"] },

@@ -8,7 +8,7 @@ import type { DocumentInput, ObjectUsage, PlanDrift, PlanOverride } from "../../
 import { failure } from "../../plan/git/git.ts";
 import { type ConfigObject, type ObjectKind, type ObjectRef, objectsOf } from "../../plan/objects.ts";
 import type { PlanChange } from "../../plan/plan.ts";
-import type { Side } from "../../plan/side.ts";
+import type { Side, WholeSide } from "../../plan/side.ts";
 import type { JsonValue } from "../../plugin/chat.ts";
 import type { CliIo } from "../command.ts";
 import { conforms } from "../conforms.ts";
@@ -22,7 +22,7 @@ export interface RunningUsage {
 
 interface PlanSides {
   readonly from: Side;
-  readonly to: Side;
+  readonly to: WholeSide;
 }
 
 export async function usageOf(

@@ -1,7 +1,7 @@
 /** `POST /admin/v1/reload`: loads the configuration now, or refuses when that is not the change that was reviewed. */
 import { reject } from "../../../plugin/index.ts";
 import type { ValueOf } from "../../../plugin/schema-type.ts";
-import type { Reload } from "../../shared-routes.ts";
+import { changeFields, type Reload } from "../../shared-routes.ts";
 import type { ApiAnswer, ApiRoute } from "./api-route.ts";
 import { diagnostic, type ShownDiagnostic } from "./overview-schema.ts";
 import { choice, count, flag, list, object, text } from "./schema.ts";
@@ -31,10 +31,42 @@ const shared = {
   warnings: list("Warnings.", diagnostic),
 };
 
-export const applied = object("The configuration is in use.", {
-  ok: { const: true, description: "Always true." },
-  ...shared,
+const summarizedChange = object("One change, as a plan judges it.", {
+  rule: text("Such as `P101`."),
+  risk: choice("How much it matters.", ["breaking", "weakens", "money", "behavior", "safe"]),
+  object: object("What has changed.", {
+    kind: text("Such as `endpoint`."),
+    project: { type: ["string", "null"] as const, description: "The project's name as a slug; null: none." },
+    name: text("Its name in the project."),
+  }),
+  path: text("Such as `projects[0].endpoints[2].prompt`."),
+  file: text("Absolute path."),
+  line: count("From 1."),
+  column: count("From 1."),
+  message: text("One sentence."),
+  reaches: count("Objects that it is felt in beside its own."),
 });
+
+const changes = {
+  counts: object("What has changed, as in a plan.", {
+    add: count("Objects added."),
+    change: count("Objects changed."),
+    remove: count("Objects removed."),
+    breaking: count("Changes of that risk."),
+    weakens: count("Changes of that risk."),
+    money: count("Changes of that risk."),
+    behavior: count("Changes of that risk."),
+    safe: count("Changes of that risk."),
+  }),
+  changes: list("Changes, those of the highest risk first, at most 100.", summarizedChange),
+  changes_total: count("All of them."),
+};
+
+export const applied = object(
+  "The configuration is in use.",
+  { ok: { const: true, description: "Always true." }, ...shared, ...changes },
+  ["counts", "changes", "changes_total"],
+);
 
 export const rejected = object("The configuration is invalid; the one before it stays in use.", {
   ok: { const: false, description: "Always false." },
@@ -91,6 +123,7 @@ function answerOf(
   const content: Reloaded = {
     ...{ ok, changed, generation, config_hash: inUse.hash, revision: inUse.revision },
     ...{ needs_restart: needsRestart, errors: errors.map(shown), warnings: warnings.map(shown) },
+    ...(outcome.changes === undefined ? {} : changeFields(outcome.changes)),
   };
   return { status: ok ? 200 : 422, content };
 }
