@@ -107,7 +107,7 @@ function revisionSide(
   const commit = commitOf(repository, revision);
   const absolute = isInRepository(named) ? pathIn(repository, named) : near;
   const files = new RevisionFiles({ git, commit, top });
-  files.readAhead(dirname(absolute));
+  files.readAhead(files.kind(absolute) === "folder" ? absolute : dirname(absolute));
   for (const overlay of request.overlays) files.readAhead(dirname(resolve(io.cwd, overlay)));
   return { path: absolute, files, revision: commit };
 }

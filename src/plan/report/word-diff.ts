@@ -92,8 +92,12 @@ function merged(pieces: readonly DiffPiece[]): readonly DiffPiece[] {
   const result: DiffPiece[] = [];
   let [removed, added] = ["", ""];
   const flush = (): void => {
+    // A space that both end in has not changed.
+    const isShared = removed.length > 1 && added.length > 1 && removed.endsWith(" ") && added.endsWith(" ");
+    if (isShared) [removed, added] = [removed.slice(0, -1), added.slice(0, -1)];
     if (removed !== "") result.push({ kind: "removed", text: removed });
     if (added !== "") result.push({ kind: "added", text: added });
+    if (isShared) result.push({ kind: "same", text: " " });
     [removed, added] = ["", ""];
   };
   for (const [index, { kind, text }] of pieces.entries()) {
