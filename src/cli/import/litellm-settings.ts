@@ -1,6 +1,8 @@
 /** LiteLLM's `litellm_settings`, `router_settings` and `general_settings`: failover, timeouts, budgets, state and log. */
 import type { DraftAlias } from "./draft.ts";
-import type { Job } from "./job.ts";
+import type { Verdict } from "./findings.ts";
+import { type Job, starMatch } from "./job.ts";
+import type { Level } from "./mapping.ts";
 import { envReference, referenceIn } from "./secrets.ts";
 import type { SourceNode } from "./source.ts";
 
@@ -33,8 +35,30 @@ function ownTargets({ draft }: Job): OwnTargets {
   return new Map([...draft.aliases].map(([name, { targets }]) => [name, [...targets]]));
 }
 
-function isLeftOut({ draft }: Job, name: string): boolean {
-  return draft.leftOut.some(({ model }) => model === name);
+/** Why a name has no alias. */
+function absence({ root, draft }: Job, name: string): Verdict {
+  const wildcards = (root.get("model_list")?.items ?? []).flatMap((entry) => {
+    const pattern = entry.get("model_name")?.text ?? "";
+    return pattern.includes("*") ? [pattern] : [];
+  });
+  const isElsewhere =
+    root.get("include") !== undefined ||
+    root.get("general_settings")?.get("store_model_in_db")?.scalar === true;
+  const shown = `\`${name}\``;
+  if (draft.leftOut.some(({ model }) => model === name)) {
+    return { level: "unsupported", message: `${shown} is left out.` };
+  }
+  if (wildcards.some((pattern) => starMatch(pattern, name) !== undefined)) {
+    return {
+      level: "manual",
+      message: `${shown} is matched by a wildcard of the source: add an alias for it.`,
+    };
+  }
+  if (isElsewhere) {
+    const message = `${shown} is not in this file: it may be in an included file or in LiteLLM's database.`;
+    return { level: "manual", message };
+  }
+  return { level: "no effect", message: `No model is called ${shown}.` };
 }
 
 function modelGroupAliases(job: Job): void {
@@ -43,9 +67,7 @@ function modelGroupAliases(job: Job): void {
     const group = node.text ?? node.get("model")?.text ?? "";
     const original = draft.aliases.get(group);
     if (original === undefined) {
-      const isKnown = isLeftOut(job, group);
-      const message = isKnown ? `\`${group}\` is left out.` : `No model is called \`${group}\`.`;
-      findings.add(node, { level: isKnown ? "unsupported" : "no effect", target: null, message });
+      findings.add(node, { ...absence(job, group), target: null });
       continue;
     }
     const isHidden = node.get("hidden")?.scalar === true;
@@ -64,15 +86,13 @@ function fallbacks(job: Job, section: SourceNode | undefined, own: OwnTargets): 
   const { draft, findings } = job;
   for (const entry of section?.get("fallbacks")?.items ?? []) {
     for (const [name, list] of entry.entries) {
-      const aliases = name === "*" ? [...draft.aliases.values()] : [draft.aliases.get(name)];
+      const aliases = aliasesCalled(job, name);
       const names = list.items.flatMap((item) => item.text ?? item.get("model")?.text ?? []);
-      if (aliases[0] === undefined) {
-        const isKnown = isLeftOut(job, name);
-        const message = isKnown ? `\`${name}\` is left out.` : `No model is called \`${name}\`.`;
-        findings.add(list, { level: isKnown ? "unsupported" : "no effect", target: null, message });
+      if (aliases.length === 0) {
+        findings.add(list, { ...absence(job, name), target: null });
         continue;
       }
-      for (const alias of aliases) if (alias !== undefined) draft.anchor(list, alias.notes);
+      for (const alias of aliases) draft.anchor(list, alias.notes);
       const missing = names.filter((other) => !own.has(other));
       for (const alias of aliases) addTargets(job, alias, names, own);
       reportFailover(job, list, { names, missing });
@@ -80,13 +100,15 @@ function fallbacks(job: Job, section: SourceNode | undefined, own: OwnTargets): 
   }
 }
 
-function addTargets(
-  { draft }: Job,
-  alias: DraftAlias | undefined,
-  names: readonly string[],
-  own: OwnTargets,
-): void {
-  if (alias === undefined) return;
+/** A wildcard names those that it was expanded to. */
+function aliasesCalled({ draft }: Job, name: string): readonly DraftAlias[] {
+  const alias = draft.aliases.get(name);
+  if (alias !== undefined) return [alias];
+  if (!name.includes("*")) return [];
+  return [...draft.aliases.values()].filter((one) => starMatch(name, one.alias) !== undefined);
+}
+
+function addTargets({ draft }: Job, alias: DraftAlias, names: readonly string[], own: OwnTargets): void {
   for (const target of names.flatMap((other) => own.get(other) ?? [])) draft.addTarget(alias, target);
 }
 
@@ -97,15 +119,18 @@ function reportFailover(
 ): void {
   const { findings } = job;
   if (missing.length === 0) return findings.note(node);
-  const isLeft = missing.some((name) => isLeftOut(job, name));
-  const shown = missing.map((name) => `\`${name}\``).join(", ");
-  const verb = missing.length === 1 ? "is" : "are";
-  const message = isLeft
-    ? `${shown} ${verb} left out, so the failover list lacks it.`
-    : `No model is called ${shown}.`;
-  const level = isLeft ? "unsupported" : missing.length === names.length ? "no effect" : "approximate";
-  findings.add(node, { level, message });
+  const verdicts = missing.map((name) => absence(job, name));
+  const isDead = missing.length === names.length && verdicts.every(({ level }) => level === "no effect");
+  const [worst] = verdicts.toSorted((a, b) => SEVERITY.indexOf(a.level) - SEVERITY.indexOf(b.level));
+  const level = isDead || worst === undefined || worst.level !== "no effect" ? worst?.level : "approximate";
+  findings.add(node, {
+    level: level ?? "approximate",
+    message: verdicts.map(({ message }) => message).join(" "),
+  });
 }
+
+/** What matters most of several verdicts comes first. */
+const SEVERITY: readonly Level[] = ["manual", "unsupported", "approximate", "exact", "no effect"];
 
 function defaultFallbacks(job: Job, node: SourceNode | undefined, own: OwnTargets): void {
   if (node === undefined) return;

@@ -18,7 +18,6 @@ import {
   finding,
   flagged,
   type ObjectPair,
-  remembered,
   where,
 } from "./field.ts";
 import { guardrailList } from "./guardrails.ts";
@@ -78,7 +77,7 @@ const shared: Fields = {
   estimated_cost_per_1k_tokens_usd: ownPrice,
   rate_limit_per_minute: rateLimit,
   rate_limit_per_hour: rateLimit,
-  guardrails: remembered(guardrailList),
+  guardrails: guardrailList,
 };
 
 const inputSchemaRules: Directed = {
@@ -129,7 +128,7 @@ const endpoint: Fields = {
   prompt: always("P401"),
   user_prompt_template: always("P401"),
   input_schema: inputSchema,
-  output_schema: remembered(outputSchema),
+  output_schema: outputSchema,
   sessions_enabled: flagged(false, {
     ...{ stricter: "P107", weaker: "P502" },
     whenStricter: "requests with a `session_id` get 400",

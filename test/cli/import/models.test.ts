@@ -74,6 +74,28 @@ verifies(
 
 verifies(
   "import.models",
+  "a fallback to a name without an alias says why: left out, matched by a wildcard, elsewhere, or nowhere",
+  async (t) => {
+    const source = (general_settings: object) => ({
+      model_list: [deployment("a", "openai/a"), deployment("b", "bedrock/b"), deployment("groq/*", "groq/*")],
+      general_settings,
+      router_settings: {
+        fallbacks: [{ a: ["b"] }, { a: ["groq/unheard-of"] }, { a: ["c"] }, { "groq/*": ["a"] }],
+      },
+    });
+    const here = await made(t, "litellm", source({}));
+    const levels = [0, 1, 2].map((index) => levelOf(here, `router_settings.fallbacks[${index}].a`));
+    assert.deepEqual(levels, ["unsupported", "manual", "no effect"]);
+    const names = Object.keys(here.targets).filter((name) => name.startsWith("groq/"));
+    assert.ok(names.length > 0);
+    for (const name of names) assert.equal(here.targets[name]?.at(-1), "openai/a");
+    const stored = await made(t, "litellm", source({ store_model_in_db: true }));
+    assert.equal(levelOf(stored, "router_settings.fallbacks[2].a"), "manual");
+  },
+);
+
+verifies(
+  "import.models",
   "the same target twice is one target, and a seventeenth failover entry is left out",
   async (t) => {
     const { targets } = await made(t, "litellm", {
