@@ -6,8 +6,8 @@ import { readGiven } from "./given.ts";
 import { isMatcher } from "./matchers.ts";
 import type { TestDocument, TestStep } from "./model.ts";
 import { type CallTarget, type Names, UnknownName } from "./names.ts";
-import { hasPlaceholders } from "./placeholders.ts";
-import { listIn, mapIn } from "./read.ts";
+import { hasPlaceholders, placeholdersIn, textsIn } from "./placeholders.ts";
+import { FACTS, listIn, mapIn } from "./read.ts";
 
 export function checkNames(document: TestDocument, names: Names): void {
   const { root, cases } = document;
@@ -54,10 +54,21 @@ function checkStepNames({ value, spot }: TestStep, document: TestDocument, names
     report(child(value, "http", spot), http, () => {
       const project = names.defaultProject(http["project"]);
       if (project !== undefined) names.tokenOf(project, http["token"], undefined);
+      else checkFacts(value);
     });
   }
   if (isPlainMap(expect) && target !== undefined)
     checkExpected(expect, { spot: child(value, "expect", spot), target, document });
+}
+
+/** Facts of a project are of one only where it is known which. */
+function checkFacts(step: PlainMap): void {
+  for (const { text } of textsIn(step, undefined)) {
+    const fact = placeholdersIn(text).find((name) => FACTS.some((one) => one === name));
+    if (fact === undefined) continue;
+    const message = `\`{{${fact}}}\` is of no project, since the configuration has several`;
+    throw new UnknownName("path", message, { help: "add `project:` to the request or to `defaults`" });
+  }
 }
 
 /** What is called is known only when the case runs. */

@@ -23,6 +23,11 @@ export class Fixtures {
     this.#sources = sources;
   }
 
+  /** Absolute paths of all files that were read or looked for. */
+  get files(): readonly string[] {
+    return this.#sources.files();
+  }
+
   /** Files that `write` wrote. */
   get written(): readonly string[] {
     return [...this.#written.keys()];

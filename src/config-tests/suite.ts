@@ -70,7 +70,8 @@ export async function runSuite(request: SuiteRequest): Promise<SuiteOutcome> {
     const scrub = secretsOf(ready.map(({ world }) => world.config));
     const found = { errors, warnings, omitted, files, scrub };
     if (errors.length > 0) return { ...found, results: undefined };
-    return { ...found, results: scrubbed(await runAll(ready, request), scrub) };
+    const results = scrubbed(await runAll(ready, request), scrub);
+    return { ...found, results, files: [...files, ...ready.flatMap(({ fixtures }) => fixtures.files)] };
   } finally {
     await worlds.close();
   }

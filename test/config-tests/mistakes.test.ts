@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { verifies } from "../spec/verifies.ts";
-import { CONFIG, testFolder } from "./kit.ts";
+import { CONFIG, testFolder, WRAPPER } from "./kit.ts";
 
 /** Errors as `file:line:column code message -> suggestion`. */
 async function mistakes(
@@ -170,6 +170,22 @@ tests:
     ]);
   },
 );
+
+verifies("tests.names", "a fact of a project needs one, where the configuration has several", async (t) => {
+  const second = WRAPPER.replace(/^version: 1\nprojects:\n/, "")
+    .replace("id: web", "id: other")
+    .replace(/a{64}/, "c".repeat(64));
+  const http = 'http: { path: "/api/{{project.uuid}}/triage", body: { message: hi } }';
+  assert.deepEqual(await mistakes(t, `tests:\n  - name: a\n    ${http}\n`, CONFIG + second), [
+    "3:19 E0502 `{{project.uuid}}` is of no project, since the configuration has several",
+  ]);
+  const files = {
+    "gateway.config.yaml": CONFIG + second,
+    "a.test.yaml": `defaults: { project: Support }\ntests:\n  - name: a\n    ${http}\n    expect: { status: 200 }\n`,
+  };
+  const { code, stdout } = await testFolder(t, files).run();
+  assert.equal(code, 0, stdout);
+});
 
 verifies("tests.mistakes", "a configuration with errors is reported once, and nothing runs", async (t) => {
   const cases = "tests:\n  - { name: a, call: { endpoint: triage, message: hi } }\n";
