@@ -98,7 +98,7 @@ class CaseRun {
       this.#run.advance(durationMs(this.#textOf(advance)) ?? 0);
       return undefined;
     }
-    const repeat = typeof step.value["repeat"] === "number" ? step.value["repeat"] : 1;
+    const repeat = Number(this.#textOf(String(step.value["repeat"] ?? 1)));
     for (let round = 1; round <= repeat; round++) {
       const failed = await this.#round(step, repeat > 1 ? round : undefined);
       if (failed !== undefined) return failed;

@@ -71,14 +71,19 @@ export async function giveSpent(rt: Runtime, spent: NonNullable<Given["spent"]>)
   }
 }
 
-/** `limits`: the windows of a subject, as they are configured. What is more than fits changes nothing. */
+/**
+ * `limits`: the windows of a subject, as they are configured. Windows that such calls have left are not asked. What is more
+ * than fits changes nothing.
+ */
 export async function giveCalls(
   rt: Runtime,
-  { subject, count }: NonNullable<Given["calls"]>[number],
+  { subject, count, agoMs = 0 }: NonNullable<Given["calls"]>[number],
   { rate_limit_per_minute: minute, rate_limit_per_hour: hour }: RateLimits,
 ): Promise<void> {
   const window = (scope: string, windowMs: number, limit: number | null): readonly StoreClaim[] => {
-    return limit === null ? [] : [{ kind: "rate", key: `rate:${keyOf(subject)}:${scope}`, limit, windowMs }];
+    return limit === null || agoMs >= windowMs
+      ? []
+      : [{ kind: "rate", key: `rate:${keyOf(subject)}:${scope}`, limit, windowMs }];
   };
   const claims = [...window("minute", 60_000, minute), ...window("hour", 3_600_000, hour)];
   for (let n = 0; n < count && claims.length > 0; n++) {

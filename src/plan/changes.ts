@@ -73,7 +73,7 @@ export function fieldChanges(
   const changes: FieldChange[] = [];
   for (const key of keys) {
     const [was, is] = [old.value[key], after.value[key]];
-    if (isDeepStrictEqual(was, is)) continue;
+    if (was === is || isDeepStrictEqual(was, is)) continue;
     changes.push({
       ...{ key, before: was, after: is },
       from: from.shown.originOf([...old.path, key]),

@@ -1,7 +1,7 @@
 /** What rules find: a draft as long as its place is not known and equal causes are not put together, then a change. */
 import type { SourcePlace } from "../config/model.ts";
 import type { JsonValue } from "../plugin/chat.ts";
-import type { Finding } from "./fields/field.ts";
+import type { Finding } from "./finding.ts";
 import type { ConfigObject, ObjectRef } from "./objects.ts";
 import type { PreparedSide } from "./prepared-side.ts";
 import type { Risk, RuleId } from "./rules.ts";

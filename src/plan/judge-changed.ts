@@ -1,8 +1,10 @@
 /** Judges an object that both sides have, key by key. */
 import type { ObjectChange } from "./changes.ts";
 import type { Draft, Sides } from "./draft.ts";
-import { type ObjectPair, sentence } from "./fields/field.ts";
+import { newHosts, newHostText } from "./fields/address.ts";
+import { type KeyChange, type ObjectPair, sentence } from "./fields/field.ts";
 import { fieldOf } from "./fields/fields.ts";
+import type { Finding } from "./finding.ts";
 import type { ConfigObject, ObjectRef } from "./objects.ts";
 import { isAccepted, isActive, isCalled, type PreparedSide } from "./prepared-side.ts";
 
@@ -16,15 +18,30 @@ export function changedFindings(change: Changed, { from, to }: Sides): readonly 
   const drafts: Draft[] = [];
   for (const { key, before: was, after: is } of fields) {
     if (isMoved && key !== "moved_from" && isIdentity(before, after, key)) continue;
-    const keyChange = { name: key, before: was, after: is, fromPath: [key], toPath: [key], pair };
-    for (const found of fieldOf(after, key)(keyChange)) {
-      const whole = { ...found, action: "change" as const, was: before, is: after, reaches };
-      const message = sentence({ ...found, name: key }, "it is not in use");
-      drafts.push(idle && found.rule !== "P501" ? { ...whole, rule: "P501", message } : whole);
-      if (idle) break;
+    const keyChange: KeyChange = { name: key, before: was, after: is, fromPath: [key], toPath: [key], pair };
+    const found = [...fieldOf(after, key)(keyChange), ...optionHosts(keyChange)];
+    for (const finding of idle ? found.slice(0, 1) : found) {
+      const whole = { ...finding, action: "change" as const, was: before, is: after, reaches };
+      const message = sentence({ ...finding, name: key }, "it is not in use");
+      drafts.push(idle && finding.rule !== "P501" ? { ...whole, rule: "P501", message } : whole);
     }
   }
   return drafts;
+}
+
+/** Hosts that options of guardrails and stages name, beside what the lists themselves mean. */
+function optionHosts({ pair, toPath }: KeyChange): readonly Finding[] {
+  const [key] = toPath;
+  if (key !== "guardrails" && key !== "stages") return [];
+  const hosts = newHosts(pair).filter(({ path }) => path[0] === key);
+  return hosts.map((host) => ({
+    rule: "P203",
+    message: `An option of \`${key}\` is changed: ${newHostText(host)}.`,
+    before: undefined,
+    after: host.host,
+    fromPath: [key],
+    toPath: host.path,
+  }));
 }
 
 /** The key that objects are matched by: with `moved_from` its change is told there. */
@@ -55,9 +72,13 @@ export function isIdle(object: ConfigObject, side: PreparedSide): boolean {
   }
 }
 
+const NOBODY: readonly ObjectRef[] = [];
+
 /** Those that it is felt in, on either side. */
 function usersOf(before: ConfigObject, after: ConfigObject, { from, to }: Sides): readonly ObjectRef[] {
-  const all = [...(to.users.get(after.identity) ?? []), ...(from.users.get(before.identity) ?? [])];
+  const [now, old] = [to.users.get(after.identity), from.users.get(before.identity)];
+  if (old === undefined) return now ?? NOBODY;
+  const all = [...(now ?? []), ...old];
   const known = new Set<string>();
   return all.filter((ref) => {
     const text = refText(ref);

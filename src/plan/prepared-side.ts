@@ -7,6 +7,7 @@ import { asJsonMap } from "../config/shown.ts";
 import type { JsonValue } from "../plugin/chat.ts";
 import type { CallTokens } from "./call-tokens.ts";
 import { holdsReference } from "./directions/direction.ts";
+import type { Finding } from "./finding.ts";
 import { type FindPlugin, hostsOf } from "./hosts.ts";
 import { type ConfigObject, type ObjectRef, objectsOf } from "./objects.ts";
 import type { Side } from "./side.ts";
@@ -23,6 +24,8 @@ export interface PreparedSide {
   /** Of everything that the configuration names. */
   readonly hosts: ReadonlySet<string>;
   readonly nowMs: number;
+  /** Findings by the values that they are of; see `remembered`. */
+  readonly memory: Map<string, readonly Finding[]>;
   /** Measured tokens of an endpoint's calls; undefined: nobody has measured any. */
   readonly tokensOf: (object: ObjectRef) => CallTokens | undefined;
 }
@@ -34,7 +37,17 @@ export function prepareSide(side: Side, { findPlugin, nowMs, tokensOf }: Facts):
   const byIdentity = new Map(objects.map((object) => [object.identity, object]));
   const users = usersOf(objects, byIdentity, side.config);
   const hosts = new Set<string>();
-  const prepared = { side, objects, byIdentity, findPlugin, users, hosts, nowMs, tokensOf };
+  const prepared = {
+    side,
+    objects,
+    byIdentity,
+    findPlugin,
+    users,
+    hosts,
+    nowMs,
+    tokensOf,
+    memory: new Map(),
+  };
   for (const object of objects) for (const { host } of hostsOf(object, prepared)) hosts.add(host);
   return prepared;
 }

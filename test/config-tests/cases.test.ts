@@ -389,3 +389,48 @@ tests:
   const { stdout, code } = await folder.run();
   assert.equal(code, 0, stdout);
 });
+
+verifies(
+  "tests.given",
+  "calls before the last minute fill the hour, whatever the minute takes",
+  async (t) => {
+    const limits = "rate_limit_per_minute: 3\n        rate_limit_per_hour: 9";
+    const failures = await failuresOf(
+      t,
+      `  - name: of the hour
+    given: { calls: [{ endpoint: extract, count: 9, ago: 5m }] }
+    call: { endpoint: extract, message: hi, order: 5 }
+    expect: { status: 429, scope: hour, retry_after: 3300 }
+  - name: of the minute
+    given: { calls: [{ endpoint: extract, count: 9, ago: 59s }] }
+    call: { endpoint: extract, message: hi, order: 5 }
+    expect: { status: 429, scope: minute, retry_after: 1 }
+  - name: of neither
+    given: { calls: [{ endpoint: extract, count: 9, ago: 60m }] }
+    call: { endpoint: extract, message: hi, order: 5 }
+    provider: { reply: '{"total": 1}' }
+    expect: { status: 200 }
+`,
+      CONFIG.replace("usage_hard_limit_tokens: 50", limits),
+    );
+    assert.deepEqual(failures, []);
+  },
+);
+
+verifies(
+  "tests.rows",
+  "a row's values stand for numbers and booleans everywhere, and are checked as such",
+  async (t) => {
+    const cases = `  - name: any key
+    each: [{ count: 2, off: true, tokens: 7, repeat: 1 }]
+    given: { calls: [{ endpoint: triage, count: "{{count}}" }], overrides: [{ endpoint: extract, is_active: "{{off}}" }] }
+    steps:
+      - { call: { endpoint: triage, message: hi, stream: "{{off}}" }, repeat: "{{repeat}}", expect: { status: 429 } }
+      - { call: { endpoint: summarise, message: hi }, provider: { usage: { prompt: "{{tokens}}", completion: 1 } }, expect: { usage: { prompt: "{{tokens}}" } } }
+`;
+    assert.deepEqual(await failuresOf(t, cases), []);
+    const wrong = await runCases(t, cases.replace("count: 2", "count: two"), ["--output", "json"]);
+    assert.equal(wrong.code, 1);
+    assert.match(wrong.stdout, /count is \\"two\\": must be an integer, or a placeholder/);
+  },
+);

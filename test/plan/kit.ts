@@ -51,7 +51,7 @@ export const brief = ({ rule, object: { project, name }, path }: PlanChange): st
 
 /** Keys of a whole configuration; all others are of its project. */
 const ROOT_KEYS =
-  /^(?:server|admin|state|reload|log|telemetry|network|plugins|providers|prices|control_plane):/;
+  /^(?:server|admin|state|reload|log|telemetry|network|calls|plugins|providers|prices|control_plane):/;
 
 const SKELETON: Readonly<Record<string, string>> = {
   name: "name: Support",

@@ -108,7 +108,7 @@ verifies(
     );
     assert.equal(
       change?.message,
-      "The model is changed from `openai/gpt-5-mini` to `openai/gpt-5`: a call costs more: USD 4.25 per 1,000 calls at 1,000 tokens in and 300 out (assumed), USD 0.85 before.",
+      "The model is changed from `openai/gpt-5-mini` to `openai/gpt-5`; 1,000 calls cost USD 4.25 instead of USD 0.85, at 1,000 tokens in and 300 out (assumed).",
     );
   },
 );
@@ -119,7 +119,7 @@ verifies("plan.money", "what a call costs is told at the tokens that were measur
   const changes = await judged(t, own, own.replace("One, model: gpt-5-mini", "One, model: gpt-5"), measured);
   assert.match(
     changes[0]?.message ?? "",
-    /USD 12\.50 per 1,000 calls at 10,000 tokens in and 0 out \(measured\), USD 2\.50 before/,
+    /cost USD 12\.50 instead of USD 2\.50, at 10,000 tokens in and 0 out \(measured\)/,
   );
 });
 

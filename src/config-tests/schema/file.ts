@@ -5,7 +5,7 @@
 import { integer, list, mapOf, name, section, text } from "../../config/schema/keywords.ts";
 import { callKeys, callSchema, httpSchema, providerSchema, upstreamSchema } from "./call.ts";
 import { expectSchema } from "./expect.ts";
-import { anything, duration } from "./forms.ts";
+import { acceptPlaceholders, anything, duration } from "./forms.ts";
 import { givenSchema } from "./given.ts";
 
 const callable = {
@@ -27,28 +27,30 @@ const stepSchema = section("One step: a call, or time that passes.", {
   ),
 });
 
-export const caseSchema = section(
-  "One case.",
-  {
-    name: name("What the case shows.", { examples: ["an e-mail address never reaches the model"] }),
-    each: list(
-      "Rows; each makes a case of its own, with the row's values for `{{key}}`.",
-      mapOf("A row.", anything("A value.")),
-      {
+export const caseSchema = acceptPlaceholders(
+  section(
+    "One case.",
+    {
+      name: name("What the case shows.", { examples: ["an e-mail address never reaches the model"] }),
+      each: list(
+        "Rows; each makes a case of its own, with the row's values for `{{key}}`.",
+        mapOf("A row.", anything("A value.")),
+        {
+          minItems: 1,
+          maxItems: 10_000,
+          examples: [[{ text: "hi", status: 200 }]],
+        },
+      ),
+      given: givenSchema,
+      ...callable,
+      steps: list("Several calls that share their state, in order.", stepSchema, {
         minItems: 1,
-        maxItems: 10_000,
-        examples: [[{ text: "hi", status: 200 }]],
-      },
-    ),
-    given: givenSchema,
-    ...callable,
-    steps: list("Several calls that share their state, in order.", stepSchema, {
-      minItems: 1,
-      maxItems: 1000,
-      examples: [[{ call: { endpoint: "triage", message: "hi" } }, { advance: "61s" }]],
-    }),
-  },
-  { required: ["name"] },
+        maxItems: 1000,
+        examples: [[{ call: { endpoint: "triage", message: "hi" } }, { advance: "61s" }]],
+      }),
+    },
+    { required: ["name"] },
+  ),
 );
 
 export const testFileSchema = section(

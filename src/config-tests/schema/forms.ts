@@ -78,3 +78,37 @@ export const headers = (description: string) =>
       examples: [{ "X-Tenant": "a" }],
     },
   );
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  boolean: "true or false",
+  integer: "an integer",
+  number: "a number",
+};
+
+/** A copy in which a placeholder may stand for every number and boolean. */
+export function acceptPlaceholders<S extends SchemaNode>(schema: S): S {
+  // What is added to a node keeps its other keywords, which is all that `S` says of it.
+  return accepting(schema) as S;
+}
+
+function accepting(schema: SchemaNode): SchemaNode {
+  const { properties, items, additionalProperties, type } = schema;
+  const copy = {
+    ...schema,
+    ...(properties === undefined
+      ? {}
+      : {
+          properties: Object.fromEntries(
+            Object.entries(properties).map(([key, one]) => [key, accepting(one)]),
+          ),
+        }),
+    ...(items === undefined ? {} : { items: accepting(items) }),
+    ...(typeof additionalProperties === "object"
+      ? { additionalProperties: accepting(additionalProperties) }
+      : {}),
+  };
+  const word = typeof type === "string" ? TYPE_WORDS[type] : undefined;
+  if (word === undefined || schema["enum"] !== undefined) return copy;
+  const patternErrorMessage = `must be ${word}, or a placeholder`;
+  return { ...copy, type: [String(type), "string"], pattern: `^${PLACEHOLDER}$`, patternErrorMessage };
+}

@@ -18,6 +18,7 @@ import {
   finding,
   flagged,
   type ObjectPair,
+  remembered,
   where,
 } from "./field.ts";
 import { guardrailList } from "./guardrails.ts";
@@ -77,7 +78,7 @@ const shared: Fields = {
   estimated_cost_per_1k_tokens_usd: ownPrice,
   rate_limit_per_minute: rateLimit,
   rate_limit_per_hour: rateLimit,
-  guardrails: guardrailList,
+  guardrails: remembered(guardrailList),
 };
 
 const inputSchemaRules: Directed = {
@@ -128,7 +129,7 @@ const endpoint: Fields = {
   prompt: always("P401"),
   user_prompt_template: always("P401"),
   input_schema: inputSchema,
-  output_schema: outputSchema,
+  output_schema: remembered(outputSchema),
   sessions_enabled: flagged(false, {
     ...{ stricter: "P107", weaker: "P502" },
     whenStricter: "requests with a `session_id` get 400",

@@ -6,8 +6,12 @@ import { isDeepStrictEqual } from "node:util";
 import { asJsonMap, type ConfigPath, isJsonMap, type JsonMap } from "../../config/shown.ts";
 import type { JsonValue } from "../../plugin/chat.ts";
 import { type Compare, holdsReference, known, SAME } from "../directions/direction.ts";
+import type { Finding } from "../finding.ts";
 import type { ConfigObject } from "../objects.ts";
 import type { PreparedSide } from "../prepared-side.ts";
+
+export type { Finding } from "../finding.ts";
+
 import type { Risk, RuleId } from "../rules.ts";
 
 export type Value = JsonValue | undefined;
@@ -30,19 +34,6 @@ export interface ObjectPair {
   readonly after: ConfigObject;
   readonly from: PreparedSide;
   readonly to: PreparedSide;
-}
-
-/** What a rule says of a change. */
-export interface Finding {
-  readonly rule: RuleId;
-  /** Where it is not the rule's. */
-  readonly risk?: Risk;
-  readonly message: string;
-  readonly before: Value;
-  readonly after: Value;
-  /** From the object to the value, on each side. */
-  readonly fromPath: ConfigPath;
-  readonly toPath: ConfigPath;
 }
 
 export type Field = (change: KeyChange) => readonly Finding[];
@@ -95,6 +86,23 @@ export function flagged(strict: JsonValue, rules: Directed): Field {
     rules,
   );
 }
+
+/** What a field says of equal values is found once: most endpoints have the lists and schemas of others. */
+export function remembered(field: Field): Field {
+  return (change) => {
+    const { before, after, name, pair } = change;
+    const { memory } = pair.to;
+    const key = `${name} ${JSON.stringify(before)} ${JSON.stringify(after)}`;
+    let findings = memory.get(key);
+    if (findings === undefined) {
+      findings = field(change);
+      if (memory.size < REMEMBERED_MAX) memory.set(key, findings);
+    }
+    return findings;
+  };
+}
+
+const REMEMBERED_MAX = 10_000;
 
 /** A key that counts only where `matters` says so; elsewhere its change is safe. */
 export function where(matters: (pair: ObjectPair) => boolean, reason: string, field: Field): Field {

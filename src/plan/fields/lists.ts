@@ -25,10 +25,8 @@ export const choice: Field = (change) => {
   const [was, is] = [targets(change.pair, "from")[0], targets(change.pair, "to")[0]];
   const whole = differing.length === 1 ? change : { ...change, ...chosen(change.pair, differing) };
   const text = choiceText(was, is, whole);
-  const cost = dearer(change.pair, { was: [was], is: [is] });
-  return [
-    finding(whole, cost === undefined ? "P401" : "P301", `${text}${cost === undefined ? "" : `: ${cost}`}.`),
-  ];
+  const cost = costOf(change.pair, { was: [was], is: [is] });
+  return [finding(whole, cost.isDearer ? "P301" : "P401", `${text}${cost.text}.`)];
 };
 
 function chosen(
@@ -63,11 +61,8 @@ function targets({ before, after, from, to }: ObjectPair, side: "from" | "to"): 
 export const failover: Field = (change) => {
   const [[primary, ...was], [, ...is]] = [targets(change.pair, "from"), targets(change.pair, "to")];
   // Where there was none a call was answered by the primary model, or not at all.
-  const cost = dearer(change.pair, { was: was.length === 0 ? [primary] : was, is });
-  const text = failoverText(was, is);
-  return [
-    finding(change, cost === undefined ? "P401" : "P301", `${text}${cost === undefined ? "" : `: ${cost}`}.`),
-  ];
+  const cost = costOf(change.pair, { was: was.length === 0 ? [primary] : was, is });
+  return [finding(change, cost.isDearer ? "P301" : "P401", `${failoverText(was, is)}${cost.text}.`)];
 };
 
 function failoverText(was: readonly TargetNames[], is: readonly TargetNames[]): string {
@@ -88,8 +83,14 @@ interface Choices {
   readonly is: readonly (TargetNames | undefined)[];
 }
 
-/** Why a call may cost more; undefined: it does not. A model whose price nobody knows may. */
-function dearer(pair: ObjectPair, { was, is }: Choices): string | undefined {
+interface Cost {
+  /** A model whose price nobody knows may cost more. */
+  readonly isDearer: boolean;
+  /** What follows what has changed; "": nothing is known of either. */
+  readonly text: string;
+}
+
+function costOf(pair: ObjectPair, { was, is }: Choices): Cost {
   const { tokens, isMeasured } = tokensOf(pair);
   const [before, after] = [
     costs(pair.from, was, pair.before.value, tokens),
@@ -97,16 +98,21 @@ function dearer(pair: ObjectPair, { was, is }: Choices): string | undefined {
   ];
   const old = new Set(was.map(modelText));
   const unknown = is.find((model, index) => after[index] === undefined && !old.has(modelText(model)));
-  if (unknown !== undefined) return `the price of \`${modelText(unknown)}\` is not known`;
-  const [most, mostNow] = [highest(before), highest(after)];
-  if (mostNow === undefined) return undefined;
-  const at = `USD ${usdText(mostNow)} per 1,000 calls at ${tokensText(tokens, isMeasured)}`;
-  if (before.includes(undefined))
-    return is.some((model) => !old.has(modelText(model)))
-      ? `a call may cost more: ${at}; what it cost before is not known`
-      : undefined;
-  if (most === undefined || mostNow <= most) return undefined;
-  return `a call costs more: ${at}, USD ${usdText(most)} before`;
+  if (unknown !== undefined)
+    return { isDearer: true, text: `; the price of \`${modelText(unknown)}\` is not known` };
+  const [most, now] = [highest(before), highest(after)];
+  const at = `at ${tokensText(tokens, isMeasured)}`;
+  if (now === undefined) return { isDearer: false, text: "" };
+  if (most === undefined || before.includes(undefined)) {
+    const isOther = is.some((model) => !old.has(modelText(model)));
+    const text = `; 1,000 calls cost USD ${usdText(now)} ${at}, and what they cost before is not known`;
+    return { isDearer: isOther, text: isOther ? text : "" };
+  }
+  if (now === most) return { isDearer: false, text: "" };
+  return {
+    isDearer: now > most,
+    text: `; 1,000 calls cost USD ${usdText(now)} instead of USD ${usdText(most)}, ${at}`,
+  };
 }
 
 function costs(
@@ -137,17 +143,16 @@ export const outputTokens: Field = (change) => {
   return directed(byNumber, {
     ...{ stricter: "P107", weaker: isFree ? "P401" : "P301" },
     whenStricter: "longer answers are cut off",
-    whenWeaker: isFree
-      ? "answers may be longer"
-      : `answers may be longer and cost more${perAnswer(change, rates)}`,
+    whenWeaker: isFree ? "answers may be longer" : perAnswer(change, rates),
   })(change);
 };
 
 function perAnswer({ before, after }: KeyChange, rates: readonly (number | undefined)[]): string {
   const rate = highest(rates);
-  if (rate === undefined || typeof before !== "number" || typeof after !== "number") return "";
+  if (rate === undefined || typeof before !== "number" || typeof after !== "number")
+    return "answers may be longer and cost more";
   const usd = (tokens: number): string => usdText((tokens * rate) / 1_000_000);
-  return `: at most USD ${usd(after)} for 1,000 answers, USD ${usd(before)} before`;
+  return `1,000 answers may cost USD ${usd(after)} instead of USD ${usd(before)}`;
 }
 
 /** An endpoint's own price, or that of the price lists where it has none. */
