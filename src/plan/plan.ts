@@ -33,7 +33,8 @@ export interface JudgeOptions {
 /** In the order of the configuration. Equal sides have none. */
 export function judge(from: Side, to: Side, options: JudgeOptions): readonly PlanChange[] {
   const { changes = changesBetween(from, to) } = options;
-  if (changes.length === 0) return [];
+  // Defaults that no endpoint inherits are no change of an object.
+  if (changes.length === 0 && from.hash === to.hash) return [];
   const facts = { ...options, tokensOf: options.tokensOf ?? (() => undefined) };
   const sides = { from: prepareSide(from, facts), to: prepareSide(to, facts) };
   const drafts = changes.flatMap((change) => findingsOf(change, sides));

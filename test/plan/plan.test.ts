@@ -49,7 +49,7 @@ verifies("plan.place", "a removed endpoint breaks calls, and an added token weak
   assert.equal(changes[1]?.acceptedAt.line, 9, "it may be accepted where the list begins");
 });
 
-verifies("plan.hosts", "a host that was not talked to is told besides, once", async (t) => {
+verifies("plan.hosts", "a host that was not talked to is told besides what adds it", async (t) => {
   const more = '      - { name: other, provider: anthropic, api_key: "${env:B}" }\n    endpoint_defaults';
   const changes = await judged(t, BASE, BASE.replace("    endpoint_defaults", more));
   assert.deepEqual(changes.map(brief), [

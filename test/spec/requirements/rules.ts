@@ -17,7 +17,7 @@ export const RULES_OF_PLANS = {
   "plan.place":
     "A change is shown on the side where its value is; one that is gone may be accepted at what held it.",
   "plan.hosts":
-    "A host that the configuration did not name before is told, once; one in a reference is an unknown host.",
+    "A host that the configuration did not name before is told; one in a reference is an unknown host.",
   "plan.money":
     "A model that costs more is told in USD per 1,000 calls before and after, at measured or assumed tokens.",
   "plan.schema":
