@@ -8,6 +8,7 @@ import { type ChangeSummary, summaryOf } from "../plan/change-summary.ts";
 import { changesBetween } from "../plan/changes.ts";
 import { type KeptSide, keepSide, keptSide, type LoadedSide } from "../plan/kept-side.ts";
 import { judge } from "../plan/plan.ts";
+import type { Logger } from "../plugin/host.ts";
 import type { Registry } from "../plugins-host/registry.ts";
 
 /** The first answer; `events` follow. */
@@ -24,6 +25,22 @@ export interface Comparison {
 /** Everything that a reload has changed. */
 export interface ReloadChanges extends Comparison {
   readonly events: readonly ConfigChange[];
+}
+
+/** Computed while the configuration is compiled. undefined: they are not known, and the reload holds nevertheless. */
+export async function knownChanges(
+  changes: Promise<ReloadChanges> | undefined,
+  log: Logger,
+): Promise<ChangeSummary | undefined> {
+  try {
+    const known = await changes;
+    if (known?.fault !== undefined)
+      log.error({ reason: known.fault }, "the changes of a reload could not be judged");
+    return known?.summary;
+  } catch {
+    // Logged where their audit events are missed.
+    return undefined;
+  }
 }
 
 /** Events of one message: taking it over blocks the calls' thread. */

@@ -9,6 +9,7 @@ import type { Diagnostic } from "../config/report/diagnostic.ts";
 import type { ChangeSummary } from "../plan/change-summary.ts";
 import type { Timer } from "../plugin/host.ts";
 import type { ReviewedChange } from "../surfaces/shared-routes.ts";
+import { knownChanges } from "./compared.ts";
 import { ConfigError, demoDiagnostic, loadDiagnostic } from "./config-error.ts";
 import { headStamp, revisionOf } from "./git.ts";
 import { keepLastValid } from "./last-valid.ts";
@@ -230,7 +231,7 @@ export class Reloader {
     const needsRestart = live.needsRestart(config);
     const { revision } = this.#inUse;
     const generation = this.#generation;
-    const changes = await this.#changesOf(loaded);
+    const changes = await knownChanges(loaded.changes, platform.log);
     platform.log.info(
       {
         generation,
@@ -242,22 +243,6 @@ export class Reloader {
       "configuration applied",
     );
     return this.#accepted(hash, { changed: true, warnings, needsRestart, ...(changes && { changes }) });
-  }
-
-  /** Computed while the configuration was compiled. undefined: they are not known, and the reload holds nevertheless. */
-  async #changesOf({ changes }: Loaded): Promise<ChangeSummary | undefined> {
-    try {
-      const known = await changes;
-      if (known?.fault !== undefined)
-        this.#options.platform.log.error(
-          { reason: known.fault },
-          "the changes of a reload could not be judged",
-        );
-      return known?.summary;
-    } catch {
-      // Logged where their audit events are missed.
-      return undefined;
-    }
   }
 
   /** The address is the one that was bound at start: a changed `server.host` waits for a restart. */

@@ -64,6 +64,10 @@ export const RUNNING = {
   "reload.recovered": "The first valid configuration after a rejected one is logged.",
   "reload.demo": "A gateway that listens beyond loopback rejects a reload with the demo token.",
   "reload.sighup": "SIGHUP reloads.",
+  "reload.changes":
+    "The answer of a reload has the counts of a plan and the changes of the highest risks, its log line the counts.",
+  "reload.events":
+    "Audit events of a reload come from the change list of plans: a rename is one event, and what is inherited or chosen by a template is an event of each endpoint.",
   "moved-from.answers":
     "What has `moved_from` answers under the name that it had too, as an endpoint, alias, MCP tool or proxy endpoint; lists and logs have its present name alone.",
   "moved-from.checked":
