@@ -1,14 +1,17 @@
 // Records the README's first minute as docs/terminal.svg: starts the gateway from this clone on a copy of
-// gateway.config.yaml and on free ports (shown as 8080 and 8081), runs the commands, and renders what they print.
+// gateway.config.yaml and on free ports (shown as 8080 and 8081), runs the commands, and renders what they print. Records
+// the commands of a review as docs/terminal/*.svg, on a copy of examples/gitops.
 //   npm run docs:terminal
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { main } from "../src/cli/main.ts";
 import { DEMO_TOKEN } from "../src/config/check/demo-token.ts";
+import { svgOf } from "./terminal-screen.ts";
+import { screens } from "./terminal-screens.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const URL_SHOWN = "http://127.0.0.1:8080";
@@ -118,69 +121,12 @@ async function validate(folder: string): Promise<string> {
   return printed.trimEnd();
 }
 
-const COLUMNS = 100;
-const CHARACTER_PX = 7.83;
-const LINE_PX = 18;
-const PADDING_PX = 18;
-/** SGR codes that `sluice validate` uses. */
-const CLASSES: Readonly<Record<string, string>> = {
-  "1;31": "r",
-  "1;33": "y",
-  "1;34": "b",
-  "1": "s",
-  "0": "",
-};
-const STYLE = `
-  .bg { fill: #ffffff; stroke: #d0d7de } text { fill: #1f2328; font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; white-space: pre }
-  .r { fill: #cf222e; font-weight: 600 } .y { fill: #9a6700; font-weight: 600 } .b { fill: #0969da } .s { font-weight: 600 } .c { fill: #59636e } .p { fill: #1a7f37; font-weight: 600 }
-  @media (prefers-color-scheme: dark) {
-    .bg { fill: #0d1117; stroke: #3d444d } text { fill: #e6edf3 }
-    .r { fill: #ff7b72 } .y { fill: #d29922 } .b { fill: #79c0ff } .c { fill: #9198a1 } .p { fill: #56d364 }
-  }`;
-
-/** Text with ANSI colors as an SVG that follows the reader's light or dark theme. */
-export function svgOf(text: string): string {
-  const lines = text.split("\n").flatMap(wrapped);
-  const width = Math.ceil(COLUMNS * CHARACTER_PX + 2 * PADDING_PX);
-  const height = lines.length * LINE_PX + 2 * PADDING_PX;
-  const rows = lines.map((line, row) => {
-    const y = PADDING_PX + (row + 0.75) * LINE_PX;
-    return `  <text x="${PADDING_PX}" y="${y}">${spans(line)}</text>`;
-  });
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" xml:space="preserve" role="img" aria-label="Terminal: npm start, a call, a changed limit that refuses the next call, and validate showing a mistake with file, line and suggestion">
-<style>${STYLE}
-</style>
-  <rect class="bg" x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="8"/>
-${rows.join("\n")}
-</svg>
-`;
-}
-
-const ESCAPE = String.fromCharCode(27);
-
-/** Lines without colors are wrapped at the width of the terminal; those with colors are short. */
-function wrapped(line: string): readonly string[] {
-  if (line.length <= COLUMNS || line.includes(ESCAPE)) return [line];
-  return [line.slice(0, COLUMNS), ...wrapped(line.slice(COLUMNS))];
-}
-
-function spans(line: string): string {
-  if (line.startsWith("$ "))
-    return `<tspan class="p">$</tspan> <tspan class="s">${escaped(line.slice(2))}</tspan>`;
-  if (line.startsWith("# ")) return `<tspan class="c">${escaped(line)}</tspan>`;
-  const [plain = "", ...colored] = line.split(`${ESCAPE}[`);
-  const parts = colored.map((part) => {
-    const [, code = "", rest = ""] = /^([\d;]*)m(.*)$/s.exec(part) ?? [];
-    const name = CLASSES[code] ?? "";
-    return name === "" ? escaped(rest) : `<tspan class="${name}">${escaped(rest)}</tspan>`;
-  });
-  return escaped(plain) + parts.join("");
-}
-
-function escaped(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-}
+const LABEL =
+  "Terminal: npm start, a call, a changed limit that refuses the next call, and validate showing a mistake with file, line and suggestion";
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(join(ROOT, "docs/terminal.svg"), svgOf(await record()));
+  writeFileSync(join(ROOT, "docs/terminal.svg"), svgOf(await record(), { label: LABEL }));
+  mkdirSync(join(ROOT, "docs/terminal"), { recursive: true });
+  for (const [name, screen] of await screens())
+    writeFileSync(join(ROOT, `docs/terminal/${name}.svg`), svgOf(screen.text, screen));
 }

@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { pluginFolders } from "../scripts/plugin-pages.ts";
@@ -24,7 +24,7 @@ import { pluginFolders } from "../scripts/plugin-pages.ts";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 /** What may be in the package: of the sources only declarations. */
 const PACKED =
-  /^(?:dist\/(?:\.built|[a-z-]+(?:-[A-Z0-9]{8})?\.js)$|dist\/types\/.*\.d\.ts$|docs\/.*\.(?:md|svg)$|examples\/|plugins\/[a-z-]+\/README\.md$|(?:plugins|providers)\/README\.md$|[^/]+$)/;
+  /^(?:dist\/(?:\.built|[a-z-]+(?:-[A-Z0-9]{8})?\.js)$|dist\/types\/.*\.d\.ts$|deploy\/|docs\/.*\.(?:md|svg)$|examples\/|plugins\/[a-z-]+\/README\.md$|(?:plugins|providers)\/README\.md$|[^/]+$)/;
 /** Of the guides' links: what is read in the repository. */
 const REPOSITORY_ONLY = /^test\//;
 /** What is not copied to the place where the package is built. */
@@ -136,7 +136,9 @@ const sluice = (cwd: string, ...args: readonly string[]): string =>
 
 test("the package contains the guides of plugin and provider authors, and what they link to", () => {
   const { paths } = installed();
-  const docs = readdirSync(join(root, "docs")).map((name) => `docs/${name}`);
+  const docs = readdirSync(join(root, "docs"), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(root, join(parentPath, name)));
   const pages = pluginFolders().map((name) => `plugins/${name}/README.md`);
   const guides = ["plugins/README.md", "providers/README.md", ...pages, ...docs];
   assert.deepEqual(

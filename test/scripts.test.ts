@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { structureOf } from "../scripts/structure.ts";
-import { svgOf } from "../scripts/terminal-svg.ts";
+import { svgOf } from "../scripts/terminal-screen.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
@@ -57,8 +57,10 @@ test("a call's files and functions are counted, and guardrails and streams add s
 test("a terminal's text becomes an SVG with its colors, markup escaped and long lines wrapped", () => {
   const esc = String.fromCharCode(27);
   const red = `${esc}[1;31merror${esc}[0m`;
-  const svg = svgOf(["$ echo '<b>'", `${red}: a & b`, "x".repeat(150), ""].join("\n"));
-  assert.match(svg, /<tspan class="p">\$<\/tspan> <tspan class="s">echo '&lt;b&gt;'<\/tspan>/);
-  assert.match(svg, /<tspan class="r">error<\/tspan>: a &amp; b</);
+  const svg = svgOf(["$ echo '<b>'", `${red}: a & b`, "x".repeat(150), ""].join("\n"), {
+    label: 'A "screen"',
+  });
+  assert.match(svg, /<tspan class="p">\$<\/tspan> <tspan class="b1">echo '&lt;b&gt;'<\/tspan>/);
+  assert.match(svg, /<tspan class="b1 c31">error<\/tspan>: a &amp; b</);
   assert.match(svg, />x{100}<[\s\S]*>x{50}</);
 });

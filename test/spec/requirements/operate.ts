@@ -1,5 +1,11 @@
 /** Requirements of operating a gateway from the command line: terminal output, status, reload, doctor, the admin API. */
 export const OPERATE = {
+  "ci.github":
+    "The GitHub action validates, plans and tests; the plan is one comment, or on forks the job summary.",
+  "ci.gitlab":
+    "The GitLab component validates, plans and tests: a note, code quality findings, a JUnit report.",
+  "ci.hooks": "Hooks for pre-commit validate and test.",
+  "docs.guides.run": "Every command of the guides does what the guide says.",
   "cli.colors": "Commands color a terminal only, and not when `NO_COLOR` is set.",
   "cli.columns":
     "Tables and texts of commands are aligned by visible width, wide characters included, and wrapped to the terminal's.",
