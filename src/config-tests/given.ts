@@ -51,7 +51,7 @@ export function readGiven(given: PlainMap, spot: Spot, names: Names): ReadGiven 
       })),
       calls: each("calls", (entry) => ({
         subject: subjectOf(names.target(entry, ["endpoint", "alias", "proxy"])),
-        count: countOf(entry),
+        count: Number(entry["count"]),
         agoMs: durationMs(String(entry["ago"] ?? "0s")) ?? 0,
       })),
       revoked: named("tokens", "revoked", (name) => revokedToken(name, names)),
@@ -88,13 +88,6 @@ function problemSpot(entry: PlainMap, spot: Spot, { key }: UnknownName): Spot {
 function subjectOf({ project, kind, name }: CallTarget): SubjectRef {
   // Tools are asked for nowhere in `given`.
   return { project: project.uuid, kind: kind === "tool" ? "endpoint" : kind, name };
-}
-
-/** A placeholder may stand for anything. */
-function countOf({ count }: PlainMap): number {
-  if (typeof count === "number" && Number.isInteger(count) && count > 0) return count;
-  const message = `count is ${JSON.stringify(count)}: must be an integer above 0`;
-  throw new UnknownName("count", message, { help: "give the row of `each` a number" });
 }
 
 function spenderOf(entry: PlainMap, names: Names): SubjectRef {

@@ -85,10 +85,10 @@ export async function giveCalls(
       ? []
       : [{ kind: "rate", key: `rate:${keyOf(subject)}:${scope}`, limit, windowMs }];
   };
-  // Each window by itself: more calls than a minute admits may stand in the hour.
-  for (const claims of [window("minute", 60_000, minute), window("hour", 3_600_000, hour)]) {
-    let admitted = claims.length > 0;
-    for (let n = 0; n < count && admitted; n++) ({ admitted } = await rt.store.admit("given", claims));
+  const claims = [...window("minute", 60_000, minute), ...window("hour", 3_600_000, hour)];
+  for (let n = 0; n < count && claims.length > 0; n++) {
+    const { admitted } = await rt.store.admit("given", claims);
+    if (!admitted) return;
   }
 }
 

@@ -156,11 +156,6 @@ verifies(
     given: { calls: [{ endpoint: triage, count: 1 }, { endpoint: triage, count: 1, ago: 10s }] }
     call: { endpoint: triage, message: hi }
     expect: { status: 429, retry_after: { min: 50, max: 51 }, scope: minute }
-  - name: as many calls as the row says
-    each: [{ count: 1, status: 200 }, { count: 2, status: 429 }]
-    given: { calls: [{ endpoint: triage, count: "{{count}}" }] }
-    call: { endpoint: triage, message: hi }
-    expect: { status: "{{status}}" }
   - name: a conversation
     given: { session: { endpoint: triage, messages: [{ role: user, content: my name is Ann }, { role: assistant, content: hello }] } }
     call: { endpoint: triage, message: again, session_id: "{{session}}" }

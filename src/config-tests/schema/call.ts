@@ -1,6 +1,6 @@
 /** `call`, `http`, `provider` and `upstream` of a step. */
 import { choice, integer, list, mapOf, name, section, text } from "../../config/schema/keywords.ts";
-import { anything, headers, orPlaceholder, PLACEHOLDER } from "./forms.ts";
+import { anything, headers, PLACEHOLDER } from "./forms.ts";
 
 export const callKeys = {
   endpoint: name("Slug of the endpoint to call.", { examples: ["summarise"] }),
@@ -68,8 +68,8 @@ export const httpSchema = section(
 );
 
 export const usage = section("Tokens that the provider reports.", {
-  prompt: orPlaceholder(integer("Tokens of the input.", 0, 1_000_000_000, { examples: [40] })),
-  completion: orPlaceholder(integer("Tokens of the answer.", 0, 1_000_000_000, { examples: [5] })),
+  prompt: integer("Tokens of the input.", 0, 1_000_000_000, { examples: [40] }),
+  completion: integer("Tokens of the answer.", 0, 1_000_000_000, { examples: [5] }),
   cached: integer("Part of `prompt` that came from the provider's cache.", 0, 1_000_000_000, {
     examples: [20],
   }),

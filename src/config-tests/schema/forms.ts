@@ -46,12 +46,6 @@ export const matcherKeys = {
 
 export const MATCHERS: ReadonlySet<string> = new Set(Object.keys(matcherKeys));
 
-/** The same number, or a placeholder for one. */
-export function orPlaceholder(number: SchemaNode): SchemaNode {
-  const patternErrorMessage = "must be an integer or a placeholder";
-  return { ...number, type: ["integer", "string"], pattern: `^${PLACEHOLDER}$`, patternErrorMessage };
-}
-
 /** A value of one type, or a matcher, or a placeholder. */
 export function expected(
   type: "string" | "number" | "integer",

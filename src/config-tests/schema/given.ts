@@ -1,7 +1,7 @@
 /** `given` of a case. */
 import { choice, flag, integer, list, name, section, text } from "../../config/schema/keywords.ts";
 import { callKeys } from "./call.ts";
-import { duration, orPlaceholder, PLACEHOLDER } from "./forms.ts";
+import { duration, PLACEHOLDER } from "./forms.ts";
 
 export const subject = {
   endpoint: callKeys.endpoint,
@@ -40,7 +40,7 @@ export const givenSchema = section("What was before the first call.", {
       "Calls of an endpoint, an alias or a proxy endpoint.",
       {
         ...subject,
-        count: orPlaceholder(integer("How many.", 1, 100_000, { examples: [10] })),
+        count: integer("How many.", 1, 100_000, { examples: [10] }),
         ago: duration("How long before the first call they came.", ["30s"]),
       },
       { required: ["count"] },
