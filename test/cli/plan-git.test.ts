@@ -192,6 +192,20 @@ verifies(
   },
 );
 
+verifies("plan.git.places", "in a hook, the repository is the one that git names", async (t) => {
+  const repository = repositoryOf(t, { [`sub/${CONFIG}`]: configOf(TRIAGE) });
+  repository.write({ [`sub/${CONFIG}`]: configOf(LIMIT) });
+  const changed = [`P107 support/triage rate_limit_per_minute sub/${CONFIG}:10`];
+  const env = { PATH: process.env["PATH"], GIT_DIR: ".git" };
+  assert.deepEqual(briefly(await repository.document(["--to", `sub/${CONFIG}`], { env })), changed);
+  repository.commit();
+  const bare = repositoryIn(join(emptyFolder(t), "bare.git"));
+  gitIn(repository.top, "clone", "--quiet", "--bare", repository.top, bare.top);
+  const sides = ["--from", "git:HEAD~1", "--to", `git:HEAD:sub/${CONFIG}`];
+  const inHook = { env: { PATH: process.env["PATH"], GIT_DIR: "." } };
+  assert.deepEqual(briefly(await bare.document(sides, inHook)), changed);
+});
+
 verifies("plan.git.safe", "neither hooks nor programs of the repository's configuration run", async (t) => {
   const repository = repositoryOf(t, {
     [CONFIG]: configOf(TRIAGE),

@@ -94,5 +94,7 @@ function gitEnv(env: Env, cwd: string): Record<string, string> {
     const value = env[name];
     if (value !== undefined && value !== "") passed[name] = resolve(cwd, value);
   }
+  // As git has it for the caller, who may be a hook; here it runs in other folders too.
+  if (passed["GIT_DIR"] !== undefined) passed["GIT_WORK_TREE"] ??= cwd;
   return passed;
 }
