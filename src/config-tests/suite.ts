@@ -6,7 +6,7 @@
 import { ConfigRoot } from "../config/read/root.ts";
 import { openSources, type Sources } from "../config/read/source.ts";
 import { type Diagnostic, inOrder, type Omitted } from "../config/report/diagnostic.ts";
-import type { Protection, Way } from "../offline/protections.ts";
+import type { Way } from "../offline/protections.ts";
 import type { OfflineResult } from "../offline/result.ts";
 import { checkNames } from "./check-names.ts";
 import { coverageOf } from "./coverage.ts";
@@ -179,7 +179,8 @@ async function runAll(ready: readonly Ready[], request: SuiteRequest): Promise<R
       if (request.selects !== undefined && !request.selects(test.name)) continue;
       const caseStartedMs = performance.now();
       const outcome = await runCase(test, context);
-      ran.push({ test, context, outcome });
+      // Without the calls: there may be a hundred thousand cases.
+      ran.push({ test, context, outcome: { ...outcome, failed: undefined, last: undefined } });
       cases.push({
         ...{ name: test.name, file: document.file, place: test.place, failures: outcome.failures },
         durationMs: performance.now() - caseStartedMs,
@@ -221,16 +222,21 @@ function shownBy(ran: readonly RanCase[]): ReadonlyMap<string, ReadonlySet<Way>>
   return shown;
 }
 
-/** Each protection that can be taken out, with the cases that call what it protects. */
+/**
+ * Each protection that can be taken out, with the cases that call what it protects. The same protection of a configuration
+ * with other overlays or variables is one: a case that misses it in one of them will do.
+ */
 function mutants(worlds: readonly World[], ran: readonly RanCase[]): readonly Mutant[] {
-  return worlds.flatMap((world) => {
-    const own = ran.filter(({ context }) => context.world === world);
-    return world.offline.protections
-      .filter(({ isRemovable }) => isRemovable)
-      .map((protection: Protection) => {
-        const { project, kind, name } = protection.owner;
-        const touching = own.filter(({ outcome }) => outcome.touched.has(`${project}/${kind}/${name}`));
-        return { protection, cases: touching };
-      });
+  const known = new Map(
+    worlds.map((world) => [world, new Set(world.offline.protections.map(({ id }) => id))]),
+  );
+  const all = worlds.flatMap(({ offline }) => offline.protections).filter(({ isRemovable }) => isRemovable);
+  return [...new Map(all.map((protection) => [protection.id, protection])).values()].map((protection) => {
+    const { id, owner } = protection;
+    const key = `${owner.project}/${owner.kind}/${owner.name}`;
+    const cases = ran.filter(
+      ({ context, outcome }) => outcome.touched.has(key) && known.get(context.world)?.has(id) === true,
+    );
+    return { protection, cases };
   });
 }

@@ -183,3 +183,26 @@ verifies("tests.mutate", "mutations wait until the cases pass", async (t) => {
   assert.equal(code, 3);
   assert.match(stdout, /\nMutations {2}not run, since cases fail\n\n0 passed, 1 failed\n$/);
 });
+
+verifies(
+  ["tests.mutate", "tests.coverage"],
+  "a protection counts once, whatever variables a document gives",
+  async (t) => {
+    const one = WRAPPER.replace(
+      "credential: openai-main }",
+      "credential: openai-main, rate_limit_per_hour: 1 }",
+    );
+    const cases = `  - name: once
+    given: { calls: [{ alias: default, count: 1 }] }
+    call: { alias: default, message: hi }
+    expect: { status: 429 }
+---
+env: { OPENAI_API_KEY: another }
+tests:
+  - { name: answers, call: { alias: default, message: hi }, expect: { status: 200 } }
+`;
+    const ran = reportOf(await runCases(t, cases, ["--output", "json", "--mutate", "--coverage"], one));
+    assert.deepEqual(ran.mutations, { all: 1, survived: [] });
+    assert.deepEqual([ran.coverage?.all, ran.coverage?.percent], [2, 100]);
+  },
+);
