@@ -31,7 +31,7 @@ import {
   refusalOf,
   shownBy,
 } from "./result.ts";
-import { DEFAULT_ENTRY, type ScriptEntry, type UpstreamAnswer } from "./script.ts";
+import { DEFAULT_ENTRY, isReply, type ScriptEntry, type UpstreamAnswer } from "./script.ts";
 import type { ScriptedAnswer, ScriptedRequest, ScriptPlayer } from "./scripted-client.ts";
 import { type SentRequest, sentRequest } from "./sent.ts";
 import { numberOf, rateLimitsOf } from "./settings.ts";
@@ -142,7 +142,7 @@ export class OfflineCase implements ScriptPlayer {
     return this.#result(open, this.clock.monotonicMs() - startedMs);
   }
 
-  next({ request, streamed }: ScriptedRequest): ScriptedAnswer | string {
+  next({ request, streamed, dialect }: ScriptedRequest): ScriptedAnswer | string {
     if (this.#mode === "given") return { entry: DISCONNECT, model: "", number: 0, vectors: undefined };
     const call = this.#parts.surface.open.calls.findLast(
       ({ ended, attempts }) => !ended && attempts.length > 0,
@@ -156,6 +156,10 @@ export class OfflineCase implements ScriptPlayer {
       return "the script has no answer left";
     }
     this.#played++;
+    if (isReply(entry) && dialect === undefined)
+      this.#parts.platform.refused(
+        `a reply of provider '${sent.provider}', whose wire format is its own: script it as json or as a recording`,
+      );
     const { embed } = call.options ?? {};
     const vectors = embed && { count: call.messages.length, dimensions: embed.dimensions ?? DIMENSIONS };
     return { entry, model: sent.model, number: this.#sent.length, vectors };

@@ -17,7 +17,7 @@ export function completionRequest(
 ): OfflineRequest {
   const said: readonly unknown[] = Array.isArray(messages) ? messages : [];
   const all = message === undefined ? said : [...said, { role: "user", content: message }];
-  return jsonRequest(`/api/${project}/v1/chat/completions`, { model: alias, messages: all, ...rest }, token);
+  return jsonRequest(`/api/${project}/v1/chat/completions`, { ...rest, messages: all, model: alias }, token);
 }
 
 /** A tool of the MCP bridge. */

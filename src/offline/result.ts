@@ -72,7 +72,7 @@ export interface OfflineResult extends OfflineResponse {
   readonly audit: readonly AuditRecord[];
   /** Warnings and errors of the log. */
   readonly log: readonly LogLine[];
-  /** Uses of the network that were refused. */
+  /** What an offline run could not do: uses of the network, replies of formats without a dialect. */
   readonly closed: readonly string[];
   /** Entries of the script, and how many of them were played; `missing`: requests for which there was none. */
   readonly script: { readonly entries: number; readonly played: number; readonly missing: number };

@@ -20,7 +20,7 @@ import { isReply, type ReplyEntry, type ScriptEntry } from "./script.ts";
 export interface ScriptedRequest {
   readonly request: OutboundRequest;
   readonly streamed: boolean;
-  /** `providers.<key>` of the format that wrote it. */
+  /** Of the format that wrote it; undefined: it is none of the known ones. */
   readonly dialect: Dialect | undefined;
 }
 

@@ -393,3 +393,47 @@ verifies(
     assert.equal(result.audit.length, 0);
   },
 );
+
+verifies(
+  "offline.wire",
+  "a third party's own wire format takes raw answers and recordings, and says so of replies",
+  async (t) => {
+    const plugin = `
+    import { defineProvider, failure } from "sluice/provider";
+    const read = (text) => {
+      const { words } = JSON.parse(text);
+      return words === undefined
+        ? failure({ status: undefined, reason: "no words", retryable: false, accepted: true })
+        : { id: "1", model: "m", content: words, finishReason: "stop" };
+    };
+    export default defineProvider({
+      name: "acme", label: "Acme", description: "Words.", schema: { type: "object" }, examples: [{}],
+      defaultBaseUrl: "https://acme.example.com", needsApiKey: false,
+      setup: () => ({
+        framing: "ndjson",
+        encode: (request, credential) => ({
+          method: "POST", url: credential.baseUrl, headers: {}, body: JSON.stringify({ ask: request.messages }),
+        }),
+        decode: read,
+        failure: (status) => failure({ status, reason: "failed", retryable: true, accepted: false }),
+        decoder: () => ({ id: "", model: "", complete: false, event: () => undefined }),
+      }),
+    });`;
+    const yaml = SUPPORT.replace("version: 1", "version: 1\nplugins: [./acme.mjs]")
+      .replace("{ name: openai-main, provider: openai,", "{ name: openai-main, provider: acme,")
+      .replaceAll(
+        "        provider: openai\n        model: gpt-5-mini",
+        "        provider: acme\n        model: gpt-5-mini",
+      );
+    const offline = await offlineWith(t, yaml, { "acme.mjs": plugin });
+    const run = await offline.case();
+    const request = ask(offline, "summarise", { message: "hi" });
+    const raw = await run.call(request, { script: [{ json: { words: "Raw." } }] });
+    assert.equal(raw.answer?.content, "Raw.", raw.body.toString());
+    const recording = Buffer.from('{"words":"Recorded."}');
+    assert.equal((await run.call(request, { script: [{ recording }] })).answer?.content, "Recorded.");
+    const reply = await run.call(request, { script: [{ reply: "ok" }, { reply: "The spare." }] });
+    assert.equal(reply.answer?.content, "The spare.");
+    assert.match(reply.closed.join(), /a reply of provider 'acme', whose wire format is its own/);
+  },
+);
