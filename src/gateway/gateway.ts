@@ -34,7 +34,8 @@ import { LiveConfig } from "./live-config.ts";
 import type { Loaded } from "./load.ts";
 import { OverloadMonitor } from "./overload.ts";
 import { createPlatform, type GatewayPlatform, type PlatformOptions } from "./platform.ts";
-import { type Rejected, Reloader, type ReloadOutcome } from "./reloader.ts";
+import type { ReloadOutcome } from "./reload-outcome.ts";
+import { type Rejected, Reloader } from "./reloader.ts";
 
 export interface GatewayOptions extends PlatformOptions {
   /** File or directory. */
@@ -75,7 +76,7 @@ export interface Gateway {
 }
 
 export { ConfigError } from "./config-error.ts";
-export type { ReloadOutcome } from "./reloader.ts";
+export type { ReloadOutcome } from "./reload-outcome.ts";
 
 /** Loads and compiles; nothing listens yet. Rejects with ConfigError. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {

@@ -19,7 +19,7 @@ import { type Usage as UsageAnswer, usage as usageSchema } from "../surfaces/adm
 import type { Readiness } from "../surfaces/shared-routes.ts";
 import type { TrafficTotals, TrafficView } from "../telemetry/traffic.ts";
 import type { GatewayPlatform } from "./platform.ts";
-import type { LastFindings } from "./reloader.ts";
+import type { LastFindings } from "./reload-outcome.ts";
 
 /** For clients of the API. */
 export {
