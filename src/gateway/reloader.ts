@@ -6,7 +6,6 @@ import { demoIn, isLoopback } from "../config/check/demo-token.ts";
 import type { LoadRequest } from "../config/load.ts";
 import type { ResolvedConfig } from "../config/model.ts";
 import type { Diagnostic } from "../config/report/diagnostic.ts";
-import type { ChangeSummary } from "../plan/change-summary.ts";
 import type { Timer } from "../plugin/host.ts";
 import type { ReviewedChange } from "../surfaces/shared-routes.ts";
 import { knownChanges } from "./compared.ts";
