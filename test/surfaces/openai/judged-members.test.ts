@@ -238,7 +238,7 @@ test("the same requests pass without such a text", async (t) => {
     guardrails: [{ use: "keyword_blocklist", keywords: ["the sombra"] }, { use: "pii" }],
   });
   const wordLike =
-    /image type|image detail|no data URL|function_call$|assistant audio|member|custom tool call|modalities|logit_bias|image data|audio data|web_search/;
+    /image type|image detail|not a data URL|function_call$|assistant audio|member|custom tool call|modalities|logit_bias|image data|audio data|web_search/;
   let passed = 0;
   for (const { name, body } of placesOf("sunny")) {
     if (wordLike.test(name)) continue;
