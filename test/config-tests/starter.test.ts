@@ -42,6 +42,18 @@ verifies("tests.init", "the demo configuration gets a file that covers it", asyn
 
 verifies(
   "tests.init",
+  "guardrails before an output schema are covered, those that block and those that mask",
+  async (t) => {
+    const guardrails =
+      "guardrails: [{ use: keyword_blocklist, keywords: [sombra] }, { use: pii, mode: mask }]";
+    const config = CONFIG.replace("usage_hard_limit_tokens: 50", guardrails);
+    const { report } = await started(testFolder(t, { "gateway.config.yaml": config }));
+    assert.deepEqual([report.failed, report.coverage?.uncovered], [0, []]);
+  },
+);
+
+verifies(
+  "tests.init",
   "an existing file is never overwritten, and a file of another name can be asked for",
   async (t) => {
     const folder = testFolder(t, { "gateway.config.yaml": CONFIG, "gateway.test.yaml": "tests: []\n" });

@@ -195,7 +195,12 @@ class Calls {
     const judged = use.on.includes("input") ? triggersOf(use) : [];
     const answered = use.on.includes("output") ? triggersOf(use) : [];
     const tries = calls.flatMap((call) => [
-      ...judged.map((message) => withReply({ call: { ...call, message } }, settings)),
+      // A call that is refused asks no provider.
+      ...judged.flatMap((message) => {
+        const test = { call: { ...call, message } };
+        const replied = withReply(test, settings);
+        return replied === test ? [test] : [test, replied];
+      }),
       ...answered.map((reply) => ({ call, provider: { reply } })),
     ]);
     const name = `${protection.label} acts on ${this.#calledName(subject)}`;
