@@ -14,9 +14,9 @@ async function everySeed(count: number, check: (seed: number) => Promise<void>):
 verifies(
   ["plan.rules.mirror", "plan.rules.one"],
   "plans of random changes mirror those of their opposites, and one field is told by one rule",
-  () => everySeed(25, checkSeed),
+  () => everySeed(15, checkSeed),
 );
 
 verifies("plan.rules.behavior", "calls of random configurations differ where the plan says so", () =>
-  everySeed(25, checkBehavior),
+  everySeed(10, checkBehavior),
 );

@@ -157,7 +157,8 @@ function removedFinding({ fromPath, toPath }: KeyChange, use: GuardrailUse): Fin
     before: use.entry,
     after: undefined,
     fromPath: [...fromPath, use.index],
-    toPath,
+    // What held it is the list.
+    toPath: [...toPath, use.index],
   };
 }
 
