@@ -148,29 +148,33 @@ verifies("import.text", "a level shows at most 200 rows and counts the rest", as
 });
 
 for (const columns of [80, 200]) {
-  verifies("import.text", `findings fit a terminal of ${columns} columns, aligned and in color`, async () => {
-    for (const source of SOURCES) {
-      const { stdout } = await runImport(
-        CORPUS,
-        [source.product, join(source.product, source.name), "--out", tempName()],
-        {
-          isTerminal: true,
-          columns,
-        },
-      );
-      const lines = stdout.split("\n").filter((line) => !line.includes("/tmp"));
-      const wide = lines.filter((line) => visibleWidth(line) > columns && !/\S{50}/.test(line));
-      assert.deepEqual(wide, [], source.name);
-      assert.ok(stdout.includes("\u001b[1m"));
-    }
-  });
+  verifies(
+    "import.text",
+    `findings fit a terminal of ${columns} columns, aligned and in color`,
+    async (t) => {
+      for (const source of SOURCES) {
+        const { stdout } = await runImport(
+          CORPUS,
+          [source.product, join(source.product, source.name), "--out", join(folderOf(t), "out")],
+          {
+            isTerminal: true,
+            columns,
+          },
+        );
+        const lines = stdout.split("\n").filter((line) => !line.includes("sluice-import-"));
+        const wide = lines.filter((line) => visibleWidth(line) > columns && !/\S{50}/.test(line));
+        assert.deepEqual(wide, [], source.name);
+        assert.ok(stdout.includes("\u001b[1m"));
+      }
+    },
+  );
 }
 
-test("nothing is colored in a pipe or with NO_COLOR", async () => {
+test("nothing is colored in a pipe or with NO_COLOR", async (t) => {
   for (const more of [{ isTerminal: false }, { isTerminal: true, env: { NO_COLOR: "1" } }]) {
     const { stdout } = await runImport(
       CORPUS,
-      ["litellm", "litellm/01-one-model.yaml", "--out", tempName()],
+      ["litellm", "litellm/01-one-model.yaml", "--out", join(folderOf(t), "out")],
       more,
     );
     assert.equal(stdout.includes("\u001b"), false);
@@ -214,11 +218,3 @@ verifies(
     }
   },
 );
-
-let count = 0;
-
-/** Relative to the corpus, in the folder of the system for temporary files. */
-function tempName(): string {
-  count += 1;
-  return join("/tmp", `sluice-import-${process.pid}-${count}`);
-}
