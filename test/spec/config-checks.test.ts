@@ -352,6 +352,7 @@ verifies(
       prompt: "",
       user_prompt_template: "",
       input_schema: null,
+      moved_from: null,
       output_schema: null,
       stages: [],
     });
