@@ -144,7 +144,9 @@ function nearest({ shown }: Side, path: ConfigPath): Origin {
 
 /** In `to`: what held the value that is gone. */
 function heldAt({ is, was, toPath }: Draft, { side, byIdentity }: PreparedSide): SourcePlace {
-  if (is !== undefined) return nearest(side, [...is.path, ...toPath.slice(0, -1)]).at;
+  // An item's index may be that of another one by now; a key that is gone is skipped by `nearest`.
+  const holder = typeof toPath.at(-1) === "number" ? toPath.slice(0, -1) : toPath;
+  if (is !== undefined) return nearest(side, [...is.path, ...holder]).at;
   if (was === undefined) return nearest(side, []).at;
   const project = byIdentity.get(`project/${was.projectUuid}`);
   const own = was.path.slice(0, -1);
