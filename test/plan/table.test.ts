@@ -298,6 +298,12 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
       "P107 P201 P203",
       "P107 P201 P203",
     ],
+    [
+      guarded("{ use: content_length, max: 20 }, { use: secrets }, { use: content_length, max: 5 }"),
+      guarded("{ use: content_length, max: 5 }, { use: secrets }, { use: content_length, max: 5 }"),
+      "P107",
+      "P201",
+    ],
   ],
   "the gateway": [
     ["log: { content: none }", "log: { content: full }", "P202", "P401"],

@@ -31,7 +31,7 @@ export const guardrailList: Field = (change) => {
 
 type Pair = readonly [was: GuardrailUse, is: GuardrailUse];
 
-/** Equal entries first, then those of one name in their order. In the order of `is`. */
+/** Equal entries first, those in their places before all others, then those of one name in their order. In the order of `is`. */
 function paired(was: readonly GuardrailUse[], is: readonly GuardrailUse[]): readonly Pair[] {
   const free = new Set(was);
   const found = new Map<GuardrailUse, GuardrailUse>();
@@ -42,6 +42,7 @@ function paired(was: readonly GuardrailUse[], is: readonly GuardrailUse[]): read
     free.delete(old);
     found.set(use, old);
   };
+  for (const use of is) take(use, (old) => old.index === use.index && differences(old, use).length === 0);
   for (const use of is) take(use, (old) => differences(old, use).length === 0);
   for (const use of is) take(use, () => true);
   return is.flatMap((use): readonly Pair[] => {
