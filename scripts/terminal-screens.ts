@@ -27,6 +27,7 @@ const KEYS = ["OPENAI", "OPENAI_SPARE", "ANTHROPIC", "GOOGLE", "MISTRAL", "GROQ"
   `${name}_API_KEY`,
   "set",
 ]);
+KEYS.push(["SUPPORT_WEBHOOK_SECRET", "a-secret-of-the-recording"]);
 
 interface RecordedScreen extends Screen {
   readonly text: string;
@@ -58,7 +59,9 @@ async function recorded(folder: string): Promise<ReadonlyMap<string, RecordedScr
   ): Promise<void> => {
     const texts: string[] = [];
     for (const command of commands)
-      texts.push(`$ sluice ${shellWords(command)}\n${await run(folder, command)}`);
+      texts.push(
+        `$ sluice ${shellWords(command).replace(/:\d{5}\b/, ":8081")}\n${await run(folder, command)}`,
+      );
     found.set(name, { label, columns: COLUMNS, text: texts.join("\n").trimEnd() });
   };
   await add("test", "sluice test with coverage: every case passes, and which protections have cases", [
@@ -95,7 +98,7 @@ async function withStatus(folder: string, use: (url: string) => Promise<void>): 
   const ports = join(folder, "ports.overlay");
   writeFileSync(ports, "server: { port: 0 }\nadmin: { port: 0 }\nstate: { driver: memory }\n");
   const configPath = join(folder, "gateway.config.yaml");
-  const env = { ...Object.fromEntries(KEYS), SUPPORT_WEBHOOK_SECRET: "a-secret-of-the-recording" };
+  const env = Object.fromEntries(KEYS);
   const gateway = await createGateway({
     configPath,
     overlays: [ports],
@@ -120,7 +123,7 @@ async function run(cwd: string, command: readonly string[]): Promise<string> {
     ...io,
     env: { PATH: process.env["PATH"], SLUICE_ADMIN_TOKEN: OPERATOR, ...Object.fromEntries(KEYS) },
   });
-  return printed;
+  return printed.replaceAll(cwd, ".").replace(/(127\.0\.0\.1):\d{5}/g, "$1:8081");
 }
 
 function shellWords(words: readonly string[]): string {

@@ -1,6 +1,8 @@
 /** Arguments of `sluice test`. */
+
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { linearPattern } from "../../base/linear-pattern.ts";
 import { type CliIo, expectedValue } from "../command.ts";
 
 export const OUTPUTS = ["text", "json", "junit", "tap", "github"] as const;
@@ -63,7 +65,7 @@ export function readOptions(args: readonly string[], { cwd }: CliIo): TestOption
 
 function selector(pattern: string): ((name: string) => boolean) | string {
   try {
-    const compiled = new RegExp(pattern, "u");
+    const compiled = linearPattern(pattern);
     return (name) => compiled.test(name);
   } catch (thrown) {
     const reason = thrown instanceof Error ? thrown.message : "not a regular expression";
