@@ -2,7 +2,7 @@
 
 const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/gi;
 const MOMENT = /\b\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})/g;
-const CHAT_ID = /(?<![A-Za-z0-9_-])(?:chatcmpl|msg|resp|call|offline)[-_][A-Za-z0-9_-]+/g;
+const CHAT_ID = /\b(?:chatcmpl|msg|resp|call|offline)[-_][A-Za-z0-9_-]+/g;
 const ID_KEYS: ReadonlySet<string> = new Set(["id", "request_id", "session_id"]);
 const TIME_KEYS: ReadonlySet<string> = new Set(["created", "created_at", "timestamp"]);
 
