@@ -40,7 +40,7 @@ const WORST: Readonly<Record<string, WorstText>> = {
   // config/plugins: names of packages.
   [PACKAGE_NAME]: { units: ["a", "a/", "@a/", "/", "a.", "-"] },
   // base/without-address: the last 60 characters of a refusal.
-  [String.raw`/ is (an? [a-z- ]+ address)$/i`]: {
+  ["/ is (an? [a-z- ]+ address)$/i"]: {
     units: [" is a ", " is an address", "a"],
     charactersMax: 60,
   },

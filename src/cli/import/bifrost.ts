@@ -172,10 +172,8 @@ function credentialOf(
   if (key !== undefined) for (const child of [key.get("name"), key.get("id")]) findings.note(child);
   const isNamed = given !== "" && job.secrets.isClean(given);
   // Variables that are named alone are references of Bifrost's object form.
-  const reference =
-    secret?.path.endsWith(".env_var") && secret.text !== undefined
-      ? secret.text.replace(/^env\./, "")
-      : undefined;
+  const [, reference] =
+    (secret?.path.endsWith(".env_var") && /^(?:env\.)?([A-Za-z_]\w*)$/.exec(secret.text ?? "")) || [];
   if (reference !== undefined) findings.note(value, "exact");
   const credential = credentialFor(job, upstream, {
     ...(reference === undefined ? { key: secret } : { variable: reference }),

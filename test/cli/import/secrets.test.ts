@@ -150,6 +150,7 @@ verifies(
       value: parse(sourceText(source), { merge: true, uniqueKeys: false }) as unknown,
     }));
     const sources = fc.constantFrom(...parsed);
+    const clouds = parsed.filter(({ name }) => name === "05-clouds.json");
     const steps = fc.array(fc.nat(40), { minLength: 1, maxLength: 6 });
     let count = 0;
     await fc.assert(
@@ -173,7 +174,15 @@ verifies(
           parse(made.files[TEST_FILE]);
         },
       ),
-      { numRuns: 60 },
+      // The name of a variable that is a reference itself.
+      {
+        numRuns: 60,
+        examples: clouds.map((source): [typeof source, number[], string] => [
+          source,
+          [0, 2, 0, 0, 1, 0],
+          "${env:X}",
+        ]),
+      },
     );
   },
 );
