@@ -49,6 +49,22 @@ verifies("plan.place", "a removed endpoint breaks calls, and an added token weak
   assert.equal(changes[1]?.acceptedAt.line, 9, "it may be accepted where the list begins");
 });
 
+verifies("plan.place", "values before and after are those that the path leads to", async (t) => {
+  const guarded = (entry: string): string =>
+    BASE.replace("- { name: One }", `- { name: One, guardrails: [{ use: pii, ${entry} }] }`);
+  const before = guarded("mode: mask, kinds: [email]");
+  const [one] = await judged(t, before, guarded("mode: block, kinds: [email]"));
+  assert.deepEqual(
+    [one?.path.endsWith(".guardrails[0].mode"), one?.before, one?.after],
+    [true, "mask", "block"],
+  );
+  const [several] = await judged(t, before, guarded("mode: block, kinds: [email, ssn]"));
+  assert.deepEqual(
+    [several?.path.endsWith(".guardrails[0]"), several?.before, several?.after],
+    [true, { mode: "mask", kinds: ["email"] }, { mode: "block", kinds: ["email", "ssn"] }],
+  );
+});
+
 verifies("plan.hosts", "a host that was not talked to is told besides what adds it", async (t) => {
   const more = '      - { name: other, provider: anthropic, api_key: "${env:B}" }\n    endpoint_defaults';
   const changes = await judged(t, BASE, BASE.replace("    endpoint_defaults", more));

@@ -112,20 +112,20 @@ function keyFinding(
   { was, is }: { readonly was: GuardrailUse; readonly is: GuardrailUse },
   { rule, keys, what }: Told,
 ): Finding {
+  const texts = keys.map(({ name, before, after }) => changeText(name, before, after));
+  const message = `Guardrail \`${is.use}\` ${what}: ${texts.join("; ")}.`;
+  const [only] = keys.length === 1 ? keys : [];
+  const paths = {
+    fromPath: [...fromPath, was.index, ...keyPath(was, only?.name)],
+    toPath: [...toPath, is.index, ...keyPath(is, only?.name)],
+  };
+  // What the path leads to: the value of one key, or of the entry those that differ.
+  if (only !== undefined) return { rule, message, before: only.before, after: only.after, ...paths };
   const values = (side: "before" | "after"): JsonMap =>
     Object.fromEntries(
       keys.flatMap((key) => (key[side] === undefined ? [] : [[key.name, key[side] ?? null]])),
     );
-  const texts = keys.map(({ name, before, after }) => changeText(name, before, after));
-  const [first] = keys;
-  return {
-    rule,
-    message: `Guardrail \`${is.use}\` ${what}: ${texts.join("; ")}.`,
-    before: values("before"),
-    after: values("after"),
-    fromPath: [...fromPath, was.index, ...keyPath(was, first?.name)],
-    toPath: [...toPath, is.index, ...keyPath(is, first?.name)],
-  };
+  return { rule, message, before: values("before"), after: values("after"), ...paths };
 }
 
 /** Options stand beside `use`, or under `options`. */
