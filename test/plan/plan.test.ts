@@ -65,6 +65,22 @@ verifies("plan.place", "values before and after are those that the path leads to
   );
 });
 
+verifies("plan.rules", "a guardrail that is added among equal ones changes the order of none", async (t) => {
+  const recorded = (...uses: readonly string[]): string => {
+    const list = uses.map((use) => `{ use: ${use}, shadow: true }`).join(", ");
+    return BASE.replace("- { name: One }", `- { name: One, guardrails: [${list}] }`);
+  };
+  const changes = await judged(
+    t,
+    recorded("secrets", "pii", "secrets"),
+    recorded("secrets", "secrets", "pii", "secrets"),
+  );
+  assert.deepEqual(
+    changes.map(({ rule }) => rule),
+    ["P402"],
+  );
+});
+
 verifies("plan.hosts", "a host that was not talked to is told besides what adds it", async (t) => {
   const more = '      - { name: other, provider: anthropic, api_key: "${env:B}" }\n    endpoint_defaults';
   const changes = await judged(t, BASE, BASE.replace("    endpoint_defaults", more));

@@ -31,7 +31,7 @@ export const guardrailList: Field = (change) => {
 
 type Pair = readonly [was: GuardrailUse, is: GuardrailUse];
 
-/** Equal entries first, those in their places before all others, then those of one name in their order. In the order of `is`. */
+/** Equal entries first, as many in their order as can be, then those of one name in their order. In the order of `is`. */
 function paired(was: readonly GuardrailUse[], is: readonly GuardrailUse[]): readonly Pair[] {
   const free = new Set(was);
   const found = new Map<GuardrailUse, GuardrailUse>();
@@ -42,13 +42,45 @@ function paired(was: readonly GuardrailUse[], is: readonly GuardrailUse[]): read
     free.delete(old);
     found.set(use, old);
   };
-  for (const use of is) take(use, (old) => old.index === use.index && differences(old, use).length === 0);
-  for (const use of is) take(use, (old) => differences(old, use).length === 0);
+  const isEqual = (old: GuardrailUse, use: GuardrailUse): boolean =>
+    old.use === use.use && differences(old, use).length === 0;
+  const inOrder = commonOrder(was, is, isEqual);
+  for (const use of is) take(use, (old) => inOrder.get(use) === old);
+  for (const use of is) take(use, (old) => isEqual(old, use));
   for (const use of is) take(use, () => true);
   return is.flatMap((use): readonly Pair[] => {
     const old = found.get(use);
     return old === undefined ? [] : [[old, use]];
   });
+}
+
+/** The longest run of equal entries that both lists have in the same order, with gaps: of `is` to `was`. */
+function commonOrder<T>(
+  was: readonly T[],
+  is: readonly T[],
+  isEqual: (old: T, now: T) => boolean,
+): ReadonlyMap<T, T> {
+  // lengths[i][j]: of the longest run behind i of `was` and j of `is`.
+  const lengths = Array.from({ length: was.length + 1 }, () => new Array<number>(is.length + 1).fill(0));
+  const lengthAt = (i: number, j: number): number => lengths[i]?.[j] ?? 0;
+  for (const [i, old] of [...was.entries()].reverse()) {
+    for (const [j, now] of [...is.entries()].reverse()) {
+      const length = isEqual(old, now)
+        ? lengthAt(i + 1, j + 1) + 1
+        : Math.max(lengthAt(i + 1, j), lengthAt(i, j + 1));
+      (lengths[i] ?? [])[j] = length;
+    }
+  }
+  const found = new Map<T, T>();
+  let j = 0;
+  for (const [i, old] of was.entries()) {
+    while (j < is.length && lengthAt(i, j) === lengthAt(i, j + 1) && lengthAt(i, j) > lengthAt(i + 1, j)) j++;
+    const now = is[j];
+    if (now === undefined || !isEqual(old, now) || lengthAt(i, j) !== lengthAt(i + 1, j + 1) + 1) continue;
+    found.set(now, old);
+    j++;
+  }
+  return found;
 }
 
 /** Stricter: what it is by what the guardrail does to texts now. */
