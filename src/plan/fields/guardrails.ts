@@ -206,7 +206,7 @@ function orderFindings(change: KeyChange, pairs: readonly Pair[]): readonly Find
       ([old, now]) => old.index < was.index !== now.index < is.index && now !== is,
     );
     hasSwap ||= swapped.length > 0;
-    isActedOn ||= swapped.some((other) => other[1].mode !== "shadow" && is.mode !== "shadow");
+    isActedOn ||= swapped.some((other) => actsOnASide(other) && actsOnASide(pair));
     const masking = swapped.filter(([old, now]) => masks(old) && masks(now) && overlap(now, is));
     const behind = masking.filter(([, now]) => now.index < is.index);
     const before = masking.filter(([, now]) => now.index > is.index);
@@ -221,6 +221,9 @@ function orderFindings(change: KeyChange, pairs: readonly Pair[]): readonly Find
   const message = `The order of guardrails is changed: ${effect}.`;
   return [{ rule: isActedOn ? "P401" : "P501", message, before, after, fromPath, toPath }];
 }
+
+/** Before or after the change; so the opposite change says the same. */
+const actsOnASide = ([was, is]: Pair): boolean => was.mode !== "shadow" || is.mode !== "shadow";
 
 const masks = ({ mode }: GuardrailUse): boolean => mode === "mask" || mode === "unknown";
 
