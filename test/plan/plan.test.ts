@@ -79,6 +79,14 @@ verifies("plan.rules", "a guardrail that is added among equal ones changes the o
     changes.map(({ rule }) => rule),
     ["P402"],
   );
+  const [first, second] = ["{ use: pii, shadow: true }", "{ use: pii }"];
+  const list = (...uses: readonly string[]): string =>
+    BASE.replace("- { name: One }", `- { name: One, guardrails: [${uses.join(", ")}] }`);
+  const told = await judged(t, list(first, second), list(second, second));
+  assert.deepEqual(
+    told.map(({ rule }) => rule),
+    ["P107"],
+  );
 });
 
 verifies("plan.hosts", "a host that was not talked to is told besides what adds it", async (t) => {

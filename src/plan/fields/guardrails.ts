@@ -44,7 +44,7 @@ function paired(was: readonly GuardrailUse[], is: readonly GuardrailUse[]): read
   };
   const isEqual = (old: GuardrailUse, use: GuardrailUse): boolean =>
     old.use === use.use && differences(old, use).length === 0;
-  const inOrder = commonOrder(was, is, isEqual);
+  const inOrder = pairedInOrder(was, is, isEqual);
   for (const use of is) take(use, (old) => inOrder.get(use) === old);
   for (const use of is) take(use, (old) => isEqual(old, use));
   for (const use of is) take(use, () => true);
@@ -52,6 +52,29 @@ function paired(was: readonly GuardrailUse[], is: readonly GuardrailUse[]): read
     const old = found.get(use);
     return old === undefined ? [] : [[old, use]];
   });
+}
+
+/** From both ends first: of several equal entries those that no change has touched stay where they are. */
+function pairedInOrder<T>(
+  was: readonly T[],
+  is: readonly T[],
+  isEqual: (old: T, now: T) => boolean,
+): ReadonlyMap<T, T> {
+  const shorter = Math.min(was.length, is.length);
+  const holds = (old: T | undefined, now: T | undefined): boolean =>
+    old !== undefined && now !== undefined && isEqual(old, now);
+  let start = 0;
+  while (start < shorter && holds(was[start], is[start])) start++;
+  let end = 0;
+  while (end < shorter - start && holds(was.at(-1 - end), is.at(-1 - end))) end++;
+  const middle = commonOrder(was.slice(start, was.length - end), is.slice(start, is.length - end), isEqual);
+  const found = new Map(middle);
+  const pair = (old: T | undefined, now: T | undefined): void => {
+    if (old !== undefined && now !== undefined) found.set(now, old);
+  };
+  for (let n = 0; n < start; n++) pair(was[n], is[n]);
+  for (let n = 1; n <= end; n++) pair(was.at(-n), is.at(-n));
+  return found;
 }
 
 /** The longest run of equal entries that both lists have in the same order, with gaps: of `is` to `was`. */
