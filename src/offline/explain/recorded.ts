@@ -142,7 +142,7 @@ function windowDetail({ limit, window_ms: ms, remaining, outcome }: Claim, place
   const window = ms === 60_000 ? "minute" : ms === 3_600_000 ? "hour" : `${(ms ?? 0) / 1000} s`;
   const key = `rate_limit_per_${window}`;
   const left = remaining === null ? outcome : `${remaining} left`;
-  const text = `${limit ?? 0} a ${window}: ${outcome === "refused" ? "all used" : left}`;
+  const text = `${limit ?? 0} per ${window}: ${outcome === "refused" ? "all used" : left}`;
   return { name: key, text, at: places.key(key), data: { limit, remaining, refused: outcome === "refused" } };
 }
 

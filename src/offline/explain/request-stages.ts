@@ -105,14 +105,14 @@ function windowText({
   outcome,
   retry_after: seconds = 0,
 }: ClaimRecord): string {
-  const calls = `${limit} ${limit === 1 ? "call" : "calls"} a ${window}`;
+  const calls = `${limit} ${limit === 1 ? "call" : "calls"} per ${window}`;
   if (outcome === "refused") return `${calls}: all used, one is free in ${seconds} s`;
   if (outcome === "not decided" || remaining === null || remaining === undefined) return calls;
   return `${calls}: this is number ${limit - remaining}, ${remaining} left`;
 }
 
 function limitSummary(windows: readonly ClaimRecord[], cap: number | null): string {
-  const parts = windows.map(({ limit, window }) => `${limit} a ${window}`);
+  const parts = windows.map(({ limit, window }) => `${limit} per ${window}`);
   if (cap !== null) parts.push(`${cap} tokens a request`);
   return parts.join(", ");
 }
